@@ -299,7 +299,7 @@ def _depends(node: syntax.Node, scope: QueryScope) -> bool:
     if isinstance(node, syntax.Literal):
         return False
     return any(
-        isinstance(part, syntax.ContextExpression | syntax.RowExpression)
+        isinstance(part, (syntax.ContextExpression, syntax.RowExpression))
         or isinstance(part, syntax.ColumnName)
         and scope.find(part) is not None
         for part in walk(node)

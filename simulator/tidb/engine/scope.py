@@ -244,13 +244,13 @@ class QueryScope:
             assert self.inserted is not None, "only ON DUPLICATE KEY UPDATE has VALUES(column)"
             return QueryScope(self.compilation, self.inserted).within(self.clause).column(node.column)
         tree = node.tree if isinstance(node, syntax.ContextExpression) else None
-        if isinstance(tree, syntax.Subquery | syntax.Exists | syntax.Quantified):
+        if isinstance(tree, (syntax.Subquery, syntax.Exists, syntax.Quantified)):
             from simulator.tidb.engine.subqueries import (
                 compile_subquery,  # queries have expressions, which have queries
             )
 
             return compile_subquery(tree, self, operand)
-        if isinstance(tree, syntax.Variable | syntax.AssignedVariable):
+        if isinstance(tree, (syntax.Variable, syntax.AssignedVariable)):
             from simulator.tidb.engine.variables import compile_variable
 
             return compile_variable(tree, self)

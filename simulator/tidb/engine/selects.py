@@ -104,13 +104,12 @@ def order_values(
     return found
 
 
+SIMPLE = (syntax.ColumnName, syntax.Literal)
+
+
 def context_trees(node: syntax.Node) -> Iterator[object]:
     """Yield the trees of subqueries, aggregate and window functions in an expression."""
-    if isinstance(node, syntax.ColumnName | syntax.Literal):
-        return
-    for part in walk(node):
-        if isinstance(part, syntax.ContextExpression):
-            yield part.tree
+    return (part.tree for part in walk(node) if isinstance(part, syntax.ContextExpression))
 
 
 def contains_aggregate(node: syntax.Node) -> bool:
@@ -164,16 +163,12 @@ class Select:
             refuse_noop("LOCK IN SHARE MODE", outer.context)
         self._items = expand_items(tree.items, source.fields)
         self._width = source.width
-        nodes = [item.node for item in self._items if item.node is not None]
-        ordered = [item.expression for item in tree.order]
+        nodes = [item.node for item in self._items if item.node is not None and not isinstance(item.node, SIMPLE)]
+        nodes += [item.expression for item in tree.order if not isinstance(item.expression, SIMPLE)]
+        aggregated = nodes if tree.having is None else [*nodes, tree.having]
+        self._grouping = self._group(where) if tree.group_by or any(map(contains_aggregate, aggregated)) else None
         self._windows: Windows | None = None
-        self._grouping: Grouping | None = None
-        grouped = bool(tree.group_by) or any(
-            map(contains_aggregate, [*nodes, *ordered, *([] if tree.having is None else [tree.having])])
-        )
-        if grouped:
-            self._grouping = self._group(where)
-        if any(map(_contains_window, [*nodes, *ordered])):
+        if any(map(_contains_window, nodes)):
             self._windows = Windows(self._width, tree.windows)
             self._width += 1
 

@@ -82,6 +82,8 @@ class Database:
 
     def schema(self, ts: int) -> Schema:
         """Return the catalog and the tables that a reader at `ts` sees."""
+        if ts >= self._schemas[-1].ts:
+            return self._schemas[-1]
         place = bisect_right(self._schemas, ts, key=lambda schema: schema.ts)
         return self._schemas[max(place - 1, 0)]
 
