@@ -16,8 +16,7 @@ import gzip
 import json
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import groupby
@@ -38,10 +37,8 @@ from simulator.run.plan.step import PlanContext, RunPosition, StepResult, joined
 from simulator.run.steps import sql
 from simulator.ticdc.ddl import events as job_events
 from simulator.ticdc.ddl.sent_text import sent_text
+from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.sql_engine.errors import error_number
-from simulator.tidb.sql_engine.execute import execute
-from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome, Upstream
-from simulator.tidb.syntax.session import SqlStatement
 
 FAST = r"v8\.0\.0\.(rows-00|txn-1|types-1)"
 """Cases that are not marked slow: one release, a part of the rows, types and transactions."""
@@ -80,11 +77,10 @@ def test_sql_becomes_the_messages_that_ticdc_sent(case: Path, tmp_path: Path, re
     statements = [{"sql": "SET time_zone = '+00:00'"}, {"sql": "SET timestamp = 1700000000"}, *recorded["statements"]]
     rows = transaction_rows(recorded["feeds"])
     wrong, told = {}, dict[str, None]()
-    with same_upstream() as begin:
+    with mock.patch.object(job_events, "sent_text", cache(sent_text)):  # each DDL is written anew once for all feeds
         for number, each in enumerate(recorded["feeds"]):
             if turn is not None and number % TURNS != turn:
                 continue
-            begin()
             directory = tmp_path / each["name"]
             directory.mkdir()
             found, others = differences(Feed(recorded["release"], statements, each, rows), directory)
@@ -200,38 +196,6 @@ def dated_events(events: Sequence[ComparedEvent]) -> Iterator[ComparedEvent]:
 
 NOT_PLAYED = -1
 """The error of statements that the recording's TiDB could not run (tests/recordings/README.md: FLASHBACK, RECOVER)."""
-
-
-@contextmanager
-def same_upstream() -> Iterator[Callable[[], None]]:
-    """Execute each statement, and write each DDL anew, once, whatever the number of changefeeds that play them one after
-    another; what it yields is called before each of them.
-
-    A statement's outcome depends on the state of TiDB, its text and the time alone, and a state is a value: what the first
-    changefeed executes, the next ones take over. They must begin alike: the same release, databases and first statement.
-    """
-    outcomes: dict[tuple[int, str, int], StatementOutcome | FailedStatement] = {}
-    states: dict[int, Upstream] = {}  # every state but the one before the first statement, by identity
-    is_first = True
-
-    def begin() -> None:
-        nonlocal is_first
-        is_first = True
-
-    def taken(
-        statement: SqlStatement, text: str, upstream: Upstream, now_ms: int
-    ) -> StatementOutcome | FailedStatement:
-        nonlocal is_first
-        assert is_first or id(upstream) in states, f"an unknown state before {text[:200]}"
-        key = 0 if is_first else id(upstream), text, now_ms
-        is_first = False
-        if key not in outcomes:
-            outcomes[key] = outcome = execute(statement, text, upstream, now_ms)
-            states[id(outcome.upstream)] = outcome.upstream
-        return outcomes[key]
-
-    with mock.patch.object(sql, "execute", taken), mock.patch.object(job_events, "sent_text", cache(sent_text)):
-        yield begin
 
 
 @dataclass(frozen=True)
