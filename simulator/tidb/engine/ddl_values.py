@@ -6,6 +6,7 @@ pkg/ddl/column.go, getRowRecord and reformatErrors; pkg/ddl/ddl.go, DoDDLJob).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,10 +17,11 @@ from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.problems import CastProblem
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType
+from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.values.durations import round_duration
+from simulator.tidb.values.moments import number_moment
 
 Cell = bytes | None
 
@@ -72,7 +74,7 @@ def _converted(
     value, problem = cast_value(after.type, before.name, datum, mode)
     if problem is None:
         return value, None
-    error = _error(before, problem, cell_datum(before.type, cell))
+    error = _error(before, after.type, problem, cell_datum(before.type, cell))
     if not mode.forgives(problem):
         raise error
     return value, error
@@ -87,14 +89,33 @@ def _datum(before: ColumnType, after: ColumnType, cell: bytes) -> Datum:
     return cell_datum(before, cell)
 
 
-def _error(before: Column, problem: CastProblem, datum: Datum) -> SqlError:
+def _error(before: Column, after: ColumnType, problem: CastProblem, datum: Datum) -> SqlError:
     if problem.number in (1265, 1406):
         return sql_error_with_text(1265, f"Data truncated for column '{before.name}', value is '{datum_text(datum)}'")
     if problem.number == 1264:
         return sql_error_with_text(
             1264, f"Out of range value for column '{before.name}', the value is '{datum_text(datum)}'"
         )
+    if problem.number == 1292 and family(after) in ("date", "datetime"):
+        return sql_error_with_text(1292, _moment_error(before.type, after, datum))
     return sql_error_with_text(problem.number, problem.text)
+
+
+def _moment_error(before: ColumnType, after: ColumnType, datum: Datum) -> str:
+    """Return the text of the error of a value that is no moment (tidb pkg/types/time.go, parseDateTimeFromNum)."""
+    text = datum_text(datum)
+    if family(before) in ("integer", "year"):
+        if text == "0":
+            return f"Truncated incorrect {after.name} value: '0'"
+        moment = number_moment(int(text))
+        if moment is None or moment.month and moment.day:
+            return f"Incorrect time value: '{text}'"
+        return f"Incorrect datetime value: '{moment.text()[:10]}'"
+    if family(before) in ("date", "datetime", "time"):
+        return f"Incorrect timestamp value: '{text}{' 00:00:00' * (before.name == 'date')}'"
+    content = json.loads(text) if before.name == "json" else text
+    text = content if isinstance(content, str) else text
+    return f"Incorrect {'time' if text.strip().isdigit() else 'datetime'} value: '{text}'"
 
 
 def _merged(errors: Sequence[SqlError]) -> list[str]:

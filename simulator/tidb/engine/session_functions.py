@@ -226,7 +226,10 @@ def _sleep(seconds: Expression) -> Expression:
     def evaluate(row: Row, context: Any) -> int:
         wanted = duration(row, context)
         if wanted is None or wanted < 0:
-            context.incorrect_argument("sleep")
+            error = sql_error_with_text(1210, "Incorrect arguments to sleep")
+            if not context.ignore:
+                raise error
+            context.warn(error)
             return 0
         return 0 if not wanted else int(context.session.sleep(context, wanted))
 

@@ -50,10 +50,8 @@ def _begin(statement: syntax.Begin, text: str, session: Session, now_ms: int) ->
 
 
 def _commit(statement: syntax.Commit, text: str, session: Session, now_ms: int) -> Outcome:
-    events = session.commit(now_ms)
-    if statement.chain:
-        session.begin(now_ms)
-    return StatementOutcome(events)
+    """Commit the transaction. TiDB does not begin another one after AND CHAIN."""
+    return StatementOutcome(session.commit(now_ms))
 
 
 def _rollback(statement: syntax.Rollback, text: str, session: Session, now_ms: int) -> Outcome:
@@ -61,8 +59,6 @@ def _rollback(statement: syntax.Rollback, text: str, session: Session, now_ms: i
         _transaction_with(statement.savepoint, session).rollback_to(statement.savepoint)
         return StatementOutcome()
     session.roll_back()
-    if statement.chain:
-        session.begin(now_ms)
     return StatementOutcome()
 
 

@@ -28,11 +28,11 @@ class NamedLocks:
         self._holders[name] = (session, times + 1)
         return True
 
-    def release(self, name: str, session: Any) -> int | None:
-        """Return what RELEASE_LOCK does: 1, 0 for a lock of another session, NULL for a free one."""
+    def release(self, name: str, session: Any) -> int:
+        """Return what RELEASE_LOCK does: 1, 0 for a lock that the session does not hold."""
         holder, times = self._holders.get(name, (None, 0))
         if holder is not session:
-            return None if holder is None else 0
+            return 0
         if times > 1:
             self._holders[name] = (session, times - 1)
         else:

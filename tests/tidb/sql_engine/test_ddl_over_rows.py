@@ -164,9 +164,9 @@ CONVERTED = cases(r"""
     VARCHAR(9) => '12.5' => YEAR => 2013
 """)
 STOPPED = cases(r"""
-    INT => 300 => DATE => 1292 Incorrect time value: '300'
+    INT => 300 => DATE => 1292 Incorrect datetime value: '2000-03-00'
     INT => 0 => DATE => 1292 Truncated incorrect date value: '0'
-    INT => 1000000 => DATE => 1292 Incorrect time value: '1000000'
+    INT => 1000000 => DATE => 1292 Incorrect datetime value: '0100-00-00'
     INT => 20200203 => TIME => 1292 Incorrect time value: '20200203'
     INT UNSIGNED => 20200203 => TIMESTAMP => 1105 cannot convert datum from unsigned bigint to type timestamp
     INT => 300 => BIT(3) => 1265 Data truncated for column 'a', value is '300'

@@ -222,10 +222,8 @@ NOT_COMPUTED = cases("""
     SELECT STDDEV(n) FROM sale => STD
     SELECT (WITH RECURSIVE x AS (SELECT n AS m UNION SELECT m FROM x) SELECT SUM(m) FROM x) FROM sale => RECURSIVE
     SELECT n + (SELECT 0.00) FROM sale => arithmetic with a subquery
-    SELECT SLEEP(-1) => SLEEP
     SELECT item.id FROM item, sale AS OF TIMESTAMP '2020-01-01' => AS OF TIMESTAMP
     SELECT 1 INTO OUTFILE 'x' => INTO OUTFILE
-    SELECT NEXTVAL(s) => NEXTVAL
 """)
 
 

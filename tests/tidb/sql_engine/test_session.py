@@ -35,7 +35,7 @@ REFUSED = cases("""
     autocommit = '2' => 1231 Variable 'autocommit' can't be set to the value of '2'
     no_such = '1' => 1193 Unknown system variable 'no_such'
     version = '8' => 1238 Variable 'version' is a read only variable
-    div_precision_increment = '2' => 1235 div_precision_increment = 2 is not simulated; accepted: 4
+    tidb_opt_write_row_id = 1 => 1235 tidb_opt_write_row_id = 1 is not simulated; accepted: OFF
     tidb_enable_check_constraint = 'ON'
         => 1229 Variable 'tidb_enable_check_constraint' is a GLOBAL variable and should be set with SET GLOBAL
 """)

@@ -32,7 +32,7 @@ from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.dml import RowStatement
-from simulator.tidb.syntax.load_data import LoadData
+from simulator.tidb.syntax.load_data import LoadData, LoadFile
 from simulator.tidb.syntax.session import SessionStatement
 
 TWO = played("CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (1, 10), (2, 20)").upstream
@@ -153,7 +153,7 @@ def test_a_new_tidb_has_the_database_test_and_nothing_else() -> None:
 
 def test_every_statement_has_an_executor() -> None:
     assert set(Statement.__subclasses__()) == STATEMENTS.keys()
-    assert set(RowStatement.__args__) == ROW_STATEMENTS.keys()
+    assert {*RowStatement.__args__, LoadFile} == ROW_STATEMENTS.keys()
     texts = """USE test; SET @a = 1; BEGIN; SAVEPOINT s; RELEASE SAVEPOINT s; COMMIT; ROLLBACK; SELECT 1;
         PREPARE p FROM 'SELECT 1'; EXECUTE p; DEALLOCATE PREPARE p; FLUSH TABLES; SHOW TABLES"""
     upstream, kinds = new_upstream(V8_5), set()
