@@ -9,12 +9,13 @@ from typing import Any
 from simulator.errors import SqlError
 from simulator.tidb.exprs.arithmetic import as_bits
 from simulator.tidb.exprs.calls import call, call_with_nulls
-from simulator.tidb.exprs.collations import derive_collation
+from simulator.tidb.exprs.collations import IGNORABLE, derive_collation
 from simulator.tidb.exprs.comparisons import comparison
 from simulator.tidb.exprs.context import TRUNCATED, WARNED, Context
 from simulator.tidb.exprs.conversions import as_int32, as_number, as_real, as_text, signed_bits
 from simulator.tidb.exprs.expression import (
     INTEGER_KINDS,
+    NULL_VALUE,
     NUMERIC_KINDS,
     UNLIMITED,
     Evaluate,
@@ -112,7 +113,7 @@ def _change_case(fold: Callable[[str], str]) -> Callable[[Expression], Expressio
 def _joined(name: str, glue: Expression | None, values: Sequence[Expression]) -> Expression:
     """Return CONCAT, or CONCAT_WS with a separator, which skips NULL."""
     if all(value.kind == "null" for value in values):
-        return null()
+        return Expression(NULL_VALUE, "string", "binary", IGNORABLE, is_binary=True)
     each = unify_texts(values if glue is None else (glue, *values))
     parts, is_binary = [as_text(value) for value in each], each[0].is_binary
     first = 0 if glue is None else 1
