@@ -161,9 +161,11 @@ class JoinedRelation(Relation):
     def _joined(self, context: StatementContext) -> Iterator[Values]:
         first, second = (self.right, self.left) if self._by_right else (self.left, self.right)
         path, tests, missing = self._path, self._tests, [None] * second.width
+        count = 0
         for row in first.rows(context):
             found = False
-            for count, other in enumerate(path(row, context), 1):
+            for other in path(row, context):
+                count += 1
                 if not count % CHECKED_ROWS:
                     context.check()
                 joined = other + row if self._by_right else row + other

@@ -6,11 +6,11 @@ Values that are equal in TiDB have equal keys, and smaller values have smaller k
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from simulator.tidb.engine.relation import Values
+from simulator.tidb.engine.relation import Values, held
 from simulator.tidb.exprs.expression import Evaluate, Expression
 from simulator.tidb.exprs.json_documents import json_key
 from simulator.tidb.exprs.texts import compared_text
@@ -56,8 +56,9 @@ def sorted_by(pairs: list[tuple[Sequence[Any], T]], descending: Sequence[bool]) 
     return [each for _, each in pairs]
 
 
-def sorted_rows(rows: Iterable[Values], keys: Sequence[SortKey], context: StatementContext) -> list[Values]:
-    pairs: list[tuple[Sequence[Any], Values]] = [([key.evaluate(row, context) for key in keys], row) for row in rows]
+def sorted_rows(rows: Iterator[Values], keys: Sequence[SortKey], context: StatementContext) -> list[Values]:
+    found = held(rows, context)
+    pairs: list[tuple[Sequence[Any], Values]] = [([key.evaluate(row, context) for key in keys], row) for row in found]
     return sorted_by(pairs, [key.descending for key in keys])
 
 

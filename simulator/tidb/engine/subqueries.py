@@ -13,8 +13,8 @@ from simulator.tidb import syntax
 from simulator.tidb.engine.relation import Relation, Values, held
 from simulator.tidb.engine.scope import TOP, QueryScope, map_expression
 from simulator.tidb.engine.selects import build_query
-from simulator.tidb.exprs.comparisons import comparison, comparison_operands, of_today
-from simulator.tidb.exprs.compile import compile_expression, constant, row_values
+from simulator.tidb.exprs.comparisons import comparison_operands, of_today
+from simulator.tidb.exprs.compile import compare_rows, constant, row_values
 from simulator.tidb.exprs.expression import MOMENT_KINDS, Evaluate, Expression, Row, boolean
 from simulator.tidb.sql_engine.errors import sql_error
 
@@ -155,18 +155,22 @@ def _of_pair(value: Expression, place: int) -> Expression:
 
 
 def _quantified(tree: syntax.Quantified, scope: QueryScope) -> Evaluate:
-    """Return a comparison with ANY or ALL rows of a subquery."""
-    value = compile_expression(tree.operand, scope)
-    relation, depends = _build(tree.query, scope, 1)
+    """Return a comparison with ANY or ALL rows of a subquery, or with its only row."""
+    values = row_values(tree.operand, scope)
+    relation, depends = _build(tree.query, scope, len(values))
     fetch = _fetch(relation, depends, scope)
-    other = relation.fields[0].value
     # Pairs of a row and a row of the subquery are the rows of the comparison.
-    left, right = _of_pair(value, 0), _of_pair(other, 1)
-    compared, is_all = comparison(tree.operator, left, right), tree.quantifier == "ALL"
+    pairs = [_of_pair(value, 0) for value in values], [_of_pair(field.value, 1) for field in relation.fields]
+    compared, is_all = compare_rows(tree.operator, *pairs), tree.quantifier == "ALL"
 
     def evaluate(row: Row, context: Any) -> bool | None:
+        rows = fetch(row, context)
+        if not tree.quantifier and len(rows) != 1:
+            if rows:
+                raise sql_error(1242)
+            return None
         result: bool | None = is_all
-        for each in fetch(row, context):
+        for each in rows:
             found = compared((row, each), context)
             if found is (not is_all):
                 return found

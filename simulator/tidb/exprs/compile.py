@@ -174,6 +174,10 @@ def _of_rows(node: syntax.Binary) -> bool:
 
 def _rows_compared(node: syntax.Binary, scope: Scope) -> Expression:
     """Return a comparison of rows: `(a, b) < (1, 2)`."""
+    other = strip_parentheses(node.right)
+    if isinstance(other, syntax.ContextExpression) and isinstance(other.tree, syntax.Subquery):
+        tree = syntax.Quantified(node.left, node.operator, "", other.tree.query)
+        return scope.other(replace(other, tree=tree))
     left, right = row_values(node.left, scope), row_values(node.right, scope)
     return boolean(compare_rows(node.operator, left, right))
 

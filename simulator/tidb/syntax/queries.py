@@ -156,7 +156,7 @@ class Quantified:
     operand: Node
     operator: str
     quantifier: str
-    """ANY or ALL."""
+    """ANY or ALL; empty for a row that is compared with the only row of a query."""
 
     query: QueryTree
 
