@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -29,6 +28,7 @@ from simulator.tidb.exprs.expression import (
     display_name,
     null,
     real,
+    replace,
 )
 from simulator.tidb.exprs.json_documents import as_json_item
 from simulator.tidb.functions.json_functions import json_merged, json_pair
@@ -383,7 +383,7 @@ def _approximate_percentile(tree: Aggregate, values: Sequence[Expression], scope
 
 
 def _distinct_count(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -> Aggregation:
-    return _count(replace(tree, distinct=True), values, scope)
+    return _count(Aggregate(tree.name, tree.arguments, True), values, scope)
 
 
 UNLIMITED = 255

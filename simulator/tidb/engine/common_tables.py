@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields as members_of
-from dataclasses import is_dataclass, replace
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.tidb import syntax
@@ -22,7 +22,7 @@ from simulator.tidb.engine.sources import build_source, renamed
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.exprs.casts import cast
 from simulator.tidb.exprs.conversions import as_text
-from simulator.tidb.exprs.expression import Evaluate, Expression, apply
+from simulator.tidb.exprs.expression import Evaluate, Expression, apply, replace
 from simulator.tidb.exprs.texts import as_blob
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text

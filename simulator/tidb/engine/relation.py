@@ -8,7 +8,6 @@ of its right side behind it. Any other row has values: those that an expression 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from simulator.tidb import syntax
 from simulator.tidb.engine.scope import Field, Fields, QueryScope, map_expression
 from simulator.tidb.exprs.context import Context
-from simulator.tidb.exprs.expression import Evaluate, Expression, Row, apply, apply_in_context, place
+from simulator.tidb.exprs.expression import Evaluate, Expression, Row, apply, apply_in_context, place, replace
 from simulator.tidb.exprs.literals import column_value
 from simulator.tidb.exprs.moments import as_datetime, of_datetime
 from simulator.tidb.exprs.tables import places_of, table_column

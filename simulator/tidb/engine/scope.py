@@ -7,7 +7,7 @@ pkg/planner/core/expression_rewriter.go).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.engine.session_functions import session_function
 from simulator.tidb.exprs.compile import Compilation, compile_function
-from simulator.tidb.exprs.expression import Evaluate, Expression, Row, fixed
+from simulator.tidb.exprs.expression import Evaluate, Expression, Row, fixed, replace
 from simulator.tidb.exprs.literals import column_value
 from simulator.tidb.exprs.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
 from simulator.tidb.model.table import Column, Table

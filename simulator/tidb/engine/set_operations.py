@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simulator.tidb import syntax
@@ -14,7 +13,7 @@ from simulator.tidb.engine.scope import QueryScope
 from simulator.tidb.engine.sorting import distinct_key
 from simulator.tidb.exprs.choices import common_type, convert_to
 from simulator.tidb.exprs.collations import union_collation, with_collation
-from simulator.tidb.exprs.expression import Evaluate, Expression
+from simulator.tidb.exprs.expression import Evaluate, Expression, replace
 from simulator.tidb.sql_engine.errors import sql_error
 
 if TYPE_CHECKING:

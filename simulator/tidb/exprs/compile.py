@@ -177,7 +177,7 @@ def _rows_compared(node: syntax.Binary, scope: Scope) -> Expression:
     other = strip_parentheses(node.right)
     if isinstance(other, syntax.ContextExpression) and isinstance(other.tree, syntax.Subquery):
         tree = syntax.Quantified(node.left, node.operator, "", other.tree.query)
-        return scope.other(replace(other, tree=tree))
+        return scope.other(syntax.ContextExpression(other.restored, other.kind, tree))
     left, right = row_values(node.left, scope), row_values(node.right, scope)
     return boolean(compare_rows(node.operator, left, right))
 
