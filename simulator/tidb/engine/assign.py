@@ -77,8 +77,12 @@ class RowValues:
                 return cell
         cell, problem = cast_value(column.type, column.name, datum, self.mode)
         if problem is not None:
-            error = cast_error(column, datum, problem, row, origin or self.origin)
-            if not self.mode.forgives(problem):
+            origin = origin or self.origin
+            forgiven = self.mode.forgives(problem)
+            if forgiven and origin == DUPLICATE:
+                origin = VALUES  # warnings are completed as INSERT does, errors are not (doDupRowUpdate)
+            error = cast_error(column, datum, problem, row, origin)
+            if not forgiven:
                 raise error
             self.context.warn(error)
         return cell

@@ -61,7 +61,7 @@ class ValueRows:
                     raise sql_error(3105, column.name, self._values.table.name)
             elif not has_default(column) and not is_automatic(column):
                 if any(not row or is_default(row[number]) for row in self._rows):
-                    self._values.default(column)
+                    self._values.default(column)()
 
     def rows(self, named: Sequence[Column]) -> Iterator[Cells]:
         """Yield the rows. Raises SqlError for the first one that does not fit."""
