@@ -14,6 +14,8 @@ from simulator.tidb.storage.row_keys import handle_writer, row_id
 from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
 from simulator.tidb.storage.transactions import Change, Transaction
 
+BINARY, INT32, INT64 = pa.binary(), pa.int32(), pa.int64()
+
 
 def committed_transaction(transaction: Transaction, release: Release) -> CommittedTransaction | None:
     """Return a transaction as its commit shows it; None without changes.
@@ -48,13 +50,32 @@ def table_changes(stored: StoredTable, changes: Sequence[Change], release: Relea
     lacking = [_lacking(table, change) for change in changes] if release.older_rows_differ else []
     return TableChanges(
         table,
-        pa.array([change.ordinal for change in changes], pa.int32()),
-        pa.array([write(change.handle) for change in changes], pa.binary()),
-        pa.array([row_id(change.handle) for change in changes], pa.int64()),
-        pa.array(before, pa.binary()),
-        pa.array([change.after for change in changes], pa.binary()),
-        pa.array(lacking, pa.binary()) if any(lacking) else None,
+        _numbers([change.ordinal for change in changes], INT32),
+        _cells([write(change.handle) for change in changes]),
+        _numbers([row_id(change.handle) for change in changes], INT64),
+        _cells(before),
+        _cells([change.after for change in changes]),
+        _cells(lacking) if any(lacking) else None,
     )
+
+
+def _cells(cells: Sequence[bytes | None]) -> pa.Array:
+    """Return an array of bytes. That of one row, which most transactions have, is made without a search for its type."""
+    if len(cells) != 1:
+        return pa.array(cells, BINARY)
+    (cell,) = cells
+    if cell is None:
+        return pa.nulls(1, BINARY)
+    ends = pa.py_buffer(b"\0\0\0\0" + len(cell).to_bytes(4, "little"))
+    return pa.Array.from_buffers(BINARY, 1, [None, ends, pa.py_buffer(cell)])
+
+
+def _numbers(numbers: Sequence[int | None], type: pa.DataType) -> pa.Array:
+    """Return an array of integers."""
+    if len(numbers) != 1 or numbers[0] is None:
+        return pa.array(numbers, type)
+    content = numbers[0].to_bytes(type.bit_width // 8, "little", signed=True)
+    return pa.Array.from_buffers(type, 1, [None, pa.py_buffer(content)])
 
 
 def _lacking(table: Table, change: Change) -> bytes | None:

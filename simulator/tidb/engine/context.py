@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
+from functools import lru_cache
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,12 @@ MEMORY = 1 << 30
 """Bytes that a statement may hold: TiDB's default of tidb_mem_quota_query."""
 
 
+@lru_cache(64)
+def local_day(minute: int, zone: str) -> str:
+    """Return the date of a minute since 1970 in a time zone."""
+    return f"{datetime.fromtimestamp(minute * 60, clock.time_zone(zone)):%Y-%m-%d}"
+
+
 class StatementContext(Context):
     """An execution of a statement."""
 
@@ -44,8 +51,8 @@ class StatementContext(Context):
         settings = session.settings
         self.time: datetime = clock.statement_time(settings, now_ms)
         """The time of the statement in UTC."""
-        local = self.time.astimezone(clock.time_zone(settings.time_zone))
-        super().__init__(settings.sql_mode, settings.time_zone, f"{local:%Y-%m-%d}", writing, ignore)
+        today = local_day(int(self.time.timestamp()) // 60, settings.time_zone)
+        super().__init__(settings.sql_mode, settings.time_zone, today, writing, ignore)
         self.session, self.transaction, self.database = session, transaction, session.database
         self.user = settings.user.partition("@")[0]
         self.now_ms, self.read_ts, self.ignore = now_ms, read_ts, ignore
