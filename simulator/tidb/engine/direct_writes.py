@@ -84,8 +84,8 @@ def _fill(rows: Sequence[Cells], inputs: Inputs, values: RowValues) -> None:
     for column, given in zip(columns, inputs.values(), strict=True):
         cast = cast_column(column, given, values.mode)
         for misfit in cast.misfits:
-            row = 1 if values.origin == UPDATE else misfit.row + 1
-            error = cast_error(column, misfit.datum, misfit.problem, row, values.origin)
+            number = 1 if values.origin == UPDATE else misfit.row + 1
+            error = cast_error(column, misfit.datum, misfit.problem, number, values.origin)
             if values.mode.forgives(misfit.problem):
                 values.context.warn(error)
             else:

@@ -86,11 +86,16 @@ class AutoIds:
             self.explicit = number
         advance_counter(self._stored, column, number)
 
-    def _generated(self, column: Column, count: int) -> list[int]:
+    def _allocate(self, count: int) -> int:
         table, ids = self._stored.table, self._stored.ids
+        first, after = auto_allocator(table, ids.counters).allocate(count, self._increment, self._offset)
+        ids.counters = with_auto_allocator(table, ids.counters, after)
+        return first
+
+    def _generated(self, column: Column, count: int) -> list[int]:
+        table = self._stored.table
         try:
-            first, after = auto_allocator(table, ids.counters).allocate(count, self._increment, self._offset)
-            ids.counters = with_auto_allocator(table, ids.counters, after)
+            first = _first_id(self._context, count, self._allocate)
         except SqlError:
             if not self._context.ignore or column.auto_random:
                 raise
@@ -111,6 +116,19 @@ class AutoIds:
         if self._updates:
             return [min(number, most) for number in numbers]
         raise sql_error(1467)
+
+
+def _first_id(context: StatementContext, count: int, allocate: Callable[[int], int]) -> int:
+    """Return the first of some ids: those that an attempt of the statement was given before it waited for a lock, or new
+    ones."""
+    session = context.session
+    if session.earlier_ids and session.earlier_ids[0][0] == count:
+        first = session.earlier_ids.pop(0)[1]
+    else:
+        session.earlier_ids.clear()
+        first = allocate(count)
+    session.given_ids.append((count, first))
+    return first
 
 
 def increment_and_offset(session: SqlSession) -> tuple[int, int]:
@@ -142,9 +160,13 @@ def advance_after_update(stored: StoredTable, column: Column, before: bytes | No
 def allocate_row_ids(stored: StoredTable, context: StatementContext, count: int) -> range | list[int]:
     """Return the `_tidb_rowid`s of new rows: a counter with a shard of SHARD_ROW_ID_BITS above it. Raises SqlError
     1467."""
-    ids = stored.ids
-    first, after = ids.counters.row_id.allocate(count)
-    ids.counters = ids.counters._replace(row_id=after)
+
+    def allocate(count: int) -> int:
+        first, after = stored.ids.counters.row_id.allocate(count)
+        stored.ids.counters = stored.ids.counters._replace(row_id=after)
+        return first
+
+    first = _first_id(context, count, allocate)
     bits = int(dict(stored.table.options).get("SHARD_ROW_ID_BITS", 0))
     if not bits:
         return range(first, first + count)

@@ -80,6 +80,10 @@ class Session:
         """What a DDL statement that waits has committed."""
         self._waiter: Transaction | None = None
         """What stands for a DDL statement that waits for transactions."""
+        self.given_ids: list[tuple[int, int]] = []
+        """How many ids the statement that runs was given, and the first of them, each time."""
+        self.earlier_ids: list[tuple[int, int]] = []
+        """Those of an attempt of the statement that waited for a lock, which it has again."""
         self.resumed: list[int] = []
         """What the first calls of SLEEP and GET_LOCK return in a statement that is executed again."""
 
@@ -183,10 +187,13 @@ class Session:
         position = self._start(transaction)
         inserting = isinstance(statement, syntax.Insert | LoadFile)
         context = StatementContext(self, transaction, now_ms, NEWEST, True, statement.ignore, inserting)
+        self.earlier_ids, self.given_ids = self.given_ids, []
         try:
             outcome = ROW_STATEMENTS[type(statement)](statement, context)
             committed = self._end_of_statement(now_ms)
-        except BaseException:
+        except BaseException as error:
+            if not isinstance(error, LockWait):
+                self.given_ids = []
             transaction.undo(position)
             self._end_refused(transaction)
             raise
