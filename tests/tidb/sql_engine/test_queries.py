@@ -215,14 +215,10 @@ REFUSED = cases(r"""
     SELECT item, n FROM sale GROUP BY item
         => 1055 Expression #2 of SELECT list is not in GROUP BY clause and contains nonaggregated column 'test.sale.n' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by
     SELECT COUNT(*), n FROM sale
-        => 1140 In aggregated query without GROUP BY, expression #2 of SELECT list contains nonaggregated column 'test.sale.n'; this is incompatible with sql_mode=only_full_group_by
+        => 8123 In aggregated query without GROUP BY, expression #2 of SELECT list contains nonaggregated column 'n'; this is incompatible with sql_mode=only_full_group_by
 """)
 NOT_COMPUTED = cases("""
     SELECT item, COUNT(*) FROM sale GROUP BY item WITH ROLLUP => ROLLUP
-    SELECT STDDEV(n) FROM sale => STD
-    SELECT (WITH RECURSIVE x AS (SELECT n AS m UNION SELECT m FROM x) SELECT SUM(m) FROM x) FROM sale => RECURSIVE
-    SELECT n + (SELECT 0.00) FROM sale => arithmetic with a subquery
-    SELECT item.id FROM item, sale AS OF TIMESTAMP '2020-01-01' => AS OF TIMESTAMP
     SELECT 1 INTO OUTFILE 'x' => INTO OUTFILE
 """)
 
@@ -242,7 +238,7 @@ UNKNOWN = cases("""
     t.zz = 1 => 1054 Unknown column 't.zz' in 'where clause'
     other.id = 1 => 1054 Unknown column 'other.id' in 'where clause'
     foo(1) => 1305 FUNCTION test.foo does not exist
-    abs(1, 2) => 1582 Incorrect parameter count in the call to native function 'ABS'
+    abs(1, 2) => 1582 Incorrect parameter count in the call to native function 'abs'
     (id, s) = (1, 2, 3) => 1241 Operand should contain 2 column(s)
 """)
 
