@@ -146,7 +146,7 @@ class Session:
 
     def abandon(self) -> None:
         """Forget a statement that waited and is not executed again."""
-        self.resumed = []
+        self.resumed, self.given_ids = [], []
         if self._locks_before is not None and self.transaction is not None:
             self.freed = self.freed or self._locks_before < self.transaction.lock_count
             self.transaction.release_locks(self._locks_before)
