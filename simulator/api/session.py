@@ -50,7 +50,7 @@ from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.errors import error_number, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions.session_functions import server_version
-from simulator.tidb.sql_engine.storage.row_keys import column_cells
+from simulator.tidb.storage.key_columns import column_cells
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import CreateTable
 from simulator.truth import in_process

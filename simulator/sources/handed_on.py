@@ -25,7 +25,7 @@ from simulator.sources.diff import Comparison, FixedTimes, hashes_and_handles, p
 from simulator.sources.key_order import AFTER, BEFORE, COMES, FIRST, FOLLOWS, OrderedKey
 from simulator.sources.precedence import Edges, Precedence, ahead, following
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.sql_engine.storage.row_keys import encode_key
+from simulator.tidb.storage.key_columns import encode_key
 
 CLAIMS = pa.schema(
     [

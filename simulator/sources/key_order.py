@@ -13,7 +13,8 @@ from simulator.errors import SchemaError, SqlError
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc.table_info import other_unique_indexes
 from simulator.tidb.model.table import ForeignKey, IndexColumn, Table, visible_columns
-from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, encode_key
+from simulator.tidb.sql_engine.storage.row_keys import UniqueKey
+from simulator.tidb.storage.key_columns import encode_key
 
 BEFORE, AFTER, COMES, FOLLOWS = range(4)
 """Roles: of one value, changes with BEFORE precede those with AFTER, and those with COMES, which may be earlier than by

@@ -101,6 +101,6 @@ def test_a_partitioning_that_cannot_be_computed_is_refused() -> None:
             "numbers, times and strings of a _bin or binary collation of UTF-8, Latin-1 or ASCII are"
         )
     with pytest.raises(
-        SchemaError, match=r"expression 'VITESS_HASH\(n\)': VITESS_HASH cannot be computed outside TiDB"
+        SchemaError, match=r"expression 'TIDB_PARSE_TSO\(n\)': TIDB_PARSE_TSO cannot be computed outside TiDB"
     ):
-        places("n INT", "HASH (VITESS_HASH(n)) PARTITIONS 2", ["1"])
+        places("n INT", "HASH (TIDB_PARSE_TSO(n)) PARTITIONS 2", ["1"])

@@ -54,7 +54,7 @@ from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.partitions import locate_partition
+from simulator.tidb.storage.partitions import locate_partition
 
 UNDEFINED = "nobody says how it is defined then, and messages do not tell its handle key"
 ONLY_CONSISTENCY = "nobody says how it is defined then, so that they are held against each other alone"

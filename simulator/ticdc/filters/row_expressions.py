@@ -17,30 +17,22 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns import row_image
 from simulator.columns.cells import Texts
-from simulator.errors import ChangefeedError, SchemaError
+from simulator.errors import ChangefeedError, SchemaError, SqlError
 from simulator.ticdc.filters.event_filters import EventFilters, EventRule, reads_values, rule_ignoring_row
 from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.ticdc.older_rows import without_marks
 from simulator.ticdc.time_zone import images_in_zone
 from simulator.tidb.expressions import trees
-from simulator.tidb.expressions.functions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
-from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
-from simulator.tidb.expressions.sql.graph import FALSE, Sql, identifier, sql
-from simulator.tidb.expressions.translate import TableScope, translate
-from simulator.tidb.expressions.trees import find_column, strip_parentheses, uncomputable_part, walk
-from simulator.tidb.expressions.values.context import EvaluationContext
-from simulator.tidb.expressions.values.value import Value, is_true
+from simulator.tidb.expressions.trees import find_column, uncomputable_part, walk
+from simulator.tidb.exprs.compile import compile_expression
+from simulator.tidb.exprs.context import Context
+from simulator.tidb.exprs.expression import Evaluate, Expression, fixed
+from simulator.tidb.exprs.over_columns import needed_columns, over_columns
+from simulator.tidb.exprs.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
+from simulator.tidb.exprs.tables import TableScope
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
-from simulator.tidb.syntax.expressions import (
-    Call,
-    ColumnName,
-    ContextExpression,
-    Literal,
-    Node,
-    PatternMatch,
-    RowExpression,
-)
+from simulator.tidb.syntax.expressions import Call, ColumnName, ContextExpression, Node, RowExpression
 
 
 def passing_rows(
@@ -130,29 +122,31 @@ def is_ignored(expression: str, table: Table, texts: Mapping[str, pa.Array], zon
     expression must be checked before. Raise ChangefeedError if a value fails, such as a bad regular expression.
     """
     rows = len(next(iter(texts.values())))
+    context, needed = Context(zone=zone or "UTC"), needed_columns(table, [expression])
     try:
-        return evaluate({"ignored": _condition(expression, table, tuple(texts), zone)}, texts, rows, lossy=True)[
-            "ignored"
-        ]
-    except EvaluationError as error:
-        raise ChangefeedError(f"event filter {expression!r}: {error}", "CDC:ErrInvalidFilterExpression") from None
+        ignores = _condition(expression, table)
+        return pa.array(over_columns(table, lambda row: ignores(row, context) is True, needed, texts, rows), pa.bool_())
+    except SqlError as error:
+        raise ChangefeedError(f"event filter {expression!r}: {error.text}", "CDC:ErrInvalidFilterExpression") from None
 
 
 @functools.lru_cache(256)
-def _condition(expression: str, table: Table, columns: tuple[str, ...], zone: str) -> Sql:
-    scope = TableScope(table, {column: identifier(column) for column in columns}, EvaluationContext(zone or "UTC"))
-    return is_true(_is_one(translate(trees.parse_expression(expression), scope)))
+def _condition(expression: str, table: Table) -> Evaluate:
+    return _is_one(compile_expression(trees.parse_expression(expression), TableScope(table)))
 
 
-def _is_one(value: Value) -> Sql:
-    """Return whether TiCDC reads a 1 in the result."""
+def _is_one(value: Expression) -> Evaluate:
+    """Return whether TiCDC reads a 1 in the result; False or NULL for nothing else."""
+    evaluate = value.evaluate
     if value.kind == "bool":
-        return value.sql
+        return evaluate
     if value.kind == "json":
-        return sql("left({}, 1) = chr(123)", value.sql)
+        return lambda row, context: (evaluate(row, context) or "").startswith("{")
     if value.number is not None and value.collation != "binary":
-        return sql("{} = 1", value.number)
-    return sql("{} = 1", value.sql) if value.kind in ("int", "uint") and value.integral else FALSE
+        evaluate = value.number
+    elif value.kind not in ("int", "uint") or not value.integral:
+        return fixed(False)
+    return lambda row, context: evaluate(row, context) == 1
 
 
 def check_expressions(filters: EventFilters, tables: Sequence[Table]) -> None:
@@ -177,7 +171,7 @@ def check_expression(expression: str, table: Table) -> None:
     """Raise ChangefeedError for an expression that TiCDC or the simulator does not accept for a table.
 
     CDC:ErrInvalidFilterExpression for syntax, functions and constructs that need more than one row,
-    CDC:ErrExpressionColumnNotFound for columns; without a code if TiDB computes it and DuckDB cannot.
+    CDC:ErrExpressionColumnNotFound for columns; without a code for what only TiDB computes.
     """
     for node in walk(_tree(expression)):
         if isinstance(node, ColumnName):
@@ -186,7 +180,7 @@ def check_expression(expression: str, table: Table) -> None:
             raise _invalid(expression, f"{uncomputable_part(node)} has no place in it")
         if isinstance(node, Call) and (node.schema or node.name not in TIDB_ONLY_FUNCTIONS):
             _check_call(node, expression)
-        problem = _uncomputable(node)
+        problem = uncomputable_part(node)
         if problem:
             raise ChangefeedError(f"event filter {expression!r}: {problem} cannot be computed outside TiDB")
 
@@ -228,10 +222,3 @@ def _check_call(node: Call, expression: str) -> None:
         raise _invalid(expression, f"FUNCTION {node.name.lower()} does not exist")
     if not function.min_arguments <= len(node.arguments) <= function.max_arguments:
         raise _invalid(expression, f"Incorrect parameter count in the call to native function '{node.name}'")
-
-
-def _uncomputable(node: Node) -> str:
-    """Return the part of a node that TiDB computes and DuckDB cannot; empty if there is none."""
-    if isinstance(node, PatternMatch) and not isinstance(strip_parentheses(node.pattern), Literal):
-        return f"a pattern of {node.operator} that is no literal"
-    return uncomputable_part(node)

@@ -9,9 +9,12 @@ from functools import lru_cache
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
-from simulator.tidb.expressions.functions.registry import FUNCTIONS
-from simulator.tidb.expressions.values.times import UNITS
+from simulator.tidb.exprs.registry import FUNCTIONS
+from simulator.tidb.functions.intervals import COMPOUND_UNITS
 from simulator.tidb.model.table import Column, Table
+
+UNITS = (*"HOUR MINUTE SECOND MICROSECOND DAY WEEK MONTH QUARTER YEAR".split(), *COMPOUND_UNITS)
+"""The units of INTERVAL that expressions compute."""
 
 
 @lru_cache(64)
@@ -96,7 +99,7 @@ def _replace_in(part: object, change: Callable[[syntax.Node], syntax.Node | None
 
 
 def uncomputable_part(node: syntax.Node) -> str:
-    """Return the part of a node that TiDB can compute and DuckDB cannot; empty if there is none."""
+    """Return the part of a node that only TiDB can compute; empty if there is none."""
     if isinstance(node, syntax.ContextExpression):
         return node.kind
     if isinstance(node, (syntax.DefaultValue, syntax.InsertedValue)):

@@ -52,7 +52,10 @@ def _shown(cell: bytes) -> str:
 
 
 def _text(cell: bytes) -> str:
-    return cell.decode("utf-8", "surrogatepass")
+    try:
+        return cell.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return cell.decode("utf-8", "surrogateescape")
 
 
 def _single(cell: bytes) -> float:
