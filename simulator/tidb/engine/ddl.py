@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, Key, changed_tables, object_key, with_table, with_tables
 from simulator.tidb.ddl.execute import attempt
@@ -28,7 +29,7 @@ from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, 
 from simulator.tidb.engine.queries import query_columns
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.errors import sql_error_with_text
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import FinishedJob, SqlSession
@@ -69,8 +70,11 @@ def execute_ddl(
     after = _with_stored_definitions(statement, before, after, names, settings)
     database.wait_for_tables(used_tables(statement, before, after, names), waiter)
     context = StatementContext(session, reading(database), now_ms)
-    tables = tables_after(statement, executed.jobs, after, names, context)
-    _verify(tables.conversions, before, context)
+    try:
+        tables = tables_after(statement, executed.jobs, after, names, context)
+        _verify(tables.conversions, before, context)
+    except SchemaError as error:
+        raise not_simulated(str(error)) from None
     event = CompletedDdl(statement, text, settings.database, executed.jobs, before, after)
     events: tuple[Event, ...] = (*tables.rewritten, event)
     database.publish(events, session, now_ms)

@@ -13,7 +13,7 @@ from simulator.tidb.engine.past import moment_ts
 from simulator.tidb.engine.prepared import columns_of_prepared, deallocate, prepare, resolve_execute
 from simulator.tidb.engine.scope import QueryScope, new_compilation
 from simulator.tidb.engine.set_variables import noop_warnings, set_variables
-from simulator.tidb.engine.variables import reading_context
+from simulator.tidb.engine.variables import evaluate_alone, reading_context
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.storage.names import is_system_database
 from simulator.tidb.storage.transactions import Transaction
@@ -107,6 +107,14 @@ def _set(statement: syntax.SetVariables, text: str, session: Session, now_ms: in
 # -- the rest ----------------------------------------------------------------------------------------------------------
 
 
+def _do(statement: syntax.Do, text: str, session: Session, now_ms: int) -> Outcome:
+    """Evaluate expressions for what they do."""
+    context = reading_context(session, now_ms)
+    for node in statement.expressions:
+        evaluate_alone(node, context)
+    return StatementOutcome(warnings=tuple(context.warnings))
+
+
 def _show(statement: Show, text: str, session: Session, now_ms: int) -> Outcome:
     from simulator.tidb.engine.show import run_show  # most scripts have none
 
@@ -134,6 +142,7 @@ STATEMENTS: Mapping[type, Callable[[Any, str, Any, int], Outcome]] = MappingProx
         syntax.Prepare: prepare,
         syntax.Deallocate: deallocate,
         syntax.IgnoredStatement: _ignore,
+        syntax.Do: _do,
         Show: _show,
         LoadData: _load_data,
     }

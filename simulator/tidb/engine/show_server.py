@@ -51,7 +51,9 @@ def _variables(show: Show, text: str, context: StatementContext) -> Shown:
 
 def _status(show: Show, text: str, context: StatementContext) -> Shown:
     values = {"Ssl_cipher": "", "Ssl_cipher_list": "", "Ssl_verify_mode": "0", "Ssl_version": ""}
-    values["ddl_schema_version"] = str(context.database.present.job_count)
+    database = context.database
+    values["Uptime"] = str((context.now_ms - (database.started_ms or context.now_ms)) // 1000)
+    values["ddl_schema_version"] = str(database.present.job_count)
     return shown(("Variable_name", "Value"), values.items())
 
 

@@ -18,7 +18,8 @@ from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.storage.database import new_table
-from simulator.tidb.storage.tables import StoredTable
+from simulator.tidb.storage.rows import TableRows
+from simulator.tidb.storage.tables import Ids, StoredTable
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.session import Session
@@ -51,6 +52,17 @@ class TemporaryTables:
         if stored is None or stored.table is not table:
             stored = self._of_transaction[key] = new_table(table)
         return stored
+
+    def copy(self, ts: int) -> tuple[TemporaryTables, dict[TableRows, TableRows]]:
+        """Return the same tables with rows of their own, and the rows of these with their copies."""
+        other, rows_of = TemporaryTables(), dict[TableRows, TableRows]()
+        for mine, its in ((self.local, other.local), (self._of_transaction, other._of_transaction)):
+            for key, stored in mine.items():
+                rows_of |= {rows: rows.copy(ts) for rows in (*stored.partitions, stored.unpartitioned)}
+                partitions = tuple(rows_of[rows] for rows in stored.partitions)
+                ids = Ids(stored.ids.counters)
+                its[key] = StoredTable(stored.table, partitions, ids, rows_of[stored.unpartitioned])
+        return other, rows_of
 
     def forget_rows(self) -> None:
         """Forget the rows of global tables, at the end of a transaction."""

@@ -123,9 +123,12 @@ class Upstream:
         """Return the same upstream with rows of its own."""
         database, rows_of = self.database.copy(self.ts)
         session = Session(database, self.settings)
+        session.temporary, more = self.session.temporary.copy(self.ts)
         if self.writes is not None:
             assert self.session.transaction is not None, "it has not ended since"
-            session.transaction = self.session.transaction.copy(database, self.writes, rows_of)
+            session.transaction = self.session.transaction.copy(
+                database, self.writes, {**rows_of, **more}, session.temporary.stored
+            )
         return upstream_of(session)
 
     def rows(self, table: Table) -> StoredRows:

@@ -278,13 +278,8 @@ def parse_explain(cursor: Cursor, what: str) -> syntax.SessionStatement:
     return syntax.IgnoredStatement(what)
 
 
-def parse_do(cursor: Cursor) -> syntax.IgnoredStatement:
-    """Skip the rest of DO; raises SqlError for an assignment in it."""
-    while not cursor.at_end():
-        if cursor.word() == ":=":
-            raise not_simulated_error("DO with an assignment", "SET @a = …")
-        cursor.literal()
-    return syntax.IgnoredStatement("DO")
+def parse_do(cursor: Cursor) -> syntax.Do:
+    return syntax.Do(cursor.comma_list(cursor.grammar.expression))
 
 
 def parse_help(cursor: Cursor) -> syntax.SessionStatement:

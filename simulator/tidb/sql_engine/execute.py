@@ -172,7 +172,7 @@ def _execute_in_session(
             return StatementOutcome(session_statements.deallocate(name, upstream))
         case LoadData():
             raise not_simulated("LOAD DATA LOCAL needs a MySQL client that sends the file; accepted: INSERT")
-    assert isinstance(statement, syntax.IgnoredStatement), statement
+    assert isinstance(statement, syntax.IgnoredStatement | syntax.Do), statement
     return StatementOutcome(upstream)
 
 

@@ -64,6 +64,8 @@ class Database:
         """Returns the clients of a server, as SHOW PROCESSLIST shows them; without one the session is the only one."""
         self.waiters: dict[Transaction, frozenset[Key]] = {}
         """The DDL statements that wait, by a transaction that stands for each, with the tables that they change."""
+        self.started_ms = 0
+        """The millisecond of its first transaction."""
         self.sequences: dict[Key, SequenceValues] = {}
         """The values of the sequences that statements have named."""
         self._open: set[Transaction] = set()
@@ -117,6 +119,7 @@ class Database:
 
     def begin(self, now_ms: int, pessimistic: bool = True, explicit: bool = True) -> Transaction:
         """Begin a transaction that sees all commits so far."""
+        self.started_ms = self.started_ms or now_ms
         transaction = Transaction(self, self.next_ts(now_ms), pessimistic, explicit)
         self._open.add(transaction)
         return transaction

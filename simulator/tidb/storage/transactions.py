@@ -7,12 +7,13 @@ transactions with REPEATABLE READ; the ts of the latter is TiDB's for-update-ts)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.storage.locks import LockWait
 from simulator.tidb.storage.row_keys import RowKey
@@ -309,13 +310,22 @@ class Transaction:
             for key, owner in entries.items():
                 rows.write_entry(index, key, Entry(ts, owner), safe_ts)
 
-    def copy(self, database: Database, position: int, rows_of: Mapping[TableRows, TableRows]) -> Transaction:
-        """Return the transaction after `position` writes, on the copied rows of another database."""
+    def copy(
+        self,
+        database: Database,
+        position: int,
+        rows_of: Mapping[TableRows, TableRows],
+        temporary: Callable[[Table], StoredTable],
+    ) -> Transaction:
+        """Return the transaction after `position` writes, on the copied rows of another database; `temporary` returns a
+        temporary table there."""
         other = Transaction(database, self.start_ts, self.pessimistic, self.explicit)
         copies = {id(buffer): dict(buffer) for buffer in (*self._rows.values(), *self._entries.values())}
         other._rows = {rows_of[rows]: copies[id(buffer)] for rows, buffer in self._rows.items()}
         other._entries = {(rows_of[rows], index): copies[id(each)] for (rows, index), each in self._entries.items()}
-        other._tables = {rows_of[rows]: (database.stored(of.table), at) for rows, (of, at) in self._tables.items()}
+        for rows, (of, at) in self._tables.items():
+            stored = temporary(of.table) if of.table.temporary else database.stored(of.table)
+            other._tables[rows_of[rows]] = stored, at
         other._undo = [(copies[id(buffer)], key, value) for buffer, key, value in self._undo]
         other._savepoints = [each for each in self._savepoints if each[1] <= position]
         other.undo(position)

@@ -87,6 +87,11 @@ class SelectStatement(SessionStatement):
 
 
 @dataclass(frozen=True)
+class Do(SessionStatement):
+    expressions: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
 class Prepare(SessionStatement):
     name: str
     text: str

@@ -53,7 +53,7 @@ SPELLINGS = cases("""
     SELECT @@SQL_mode AS x => SELECT @@sql_mode AS x
     SELECT @@local.x AS x => SELECT @@session.x AS x
     SELECT SUM(a) OVER (w ROWS 1 PRECEDING) AS x => SELECT SUM(a) OVER (w ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS x
-    begin optimistic => BEGIN
+    begin work => BEGIN
     START TRANSACTION => BEGIN
     START TRANSACTION READ WRITE => BEGIN
     START TRANSACTION WITH CONSISTENT SNAPSHOT => BEGIN
@@ -121,9 +121,7 @@ IGNORED = cases("""
     DESC SELECT 1 => DESC
     SPLIT TABLE t BETWEEN (0) AND (9) REGIONS 3 => SPLIT
     CREATE USER 'a'@'%' => CREATE USER
-    SET SESSION TRANSACTION READ WRITE => SET TRANSACTION
     SET PASSWORD FOR 'a' = 'b' => SET PASSWORD
-    DO SLEEP(1) => DO
 """)
 
 
@@ -152,7 +150,6 @@ REFUSED = cases("""
     SELECT ? => 1149 => unexpected '?'
     CREATE PROCEDURE p () SELECT 1 => 1235 => CREATE PROCEDURE is not simulated
     CREATE TRIGGER x BEFORE INSERT ON t => 1235 => CREATE TRIGGER is not simulated
-    START TRANSACTION READ ONLY => 1235 => START TRANSACTION READ ONLY is not simulated
     EXPLAIN ANALYZE DELETE FROM t => 1235 => EXPLAIN of a statement that changes rows is not simulated
     SET NAMES klingon => 1115 => Unknown character set: 'klingon'
     FROB => 1064 => line 1, column 1: 'FROB' is not expected here. Accepted: CREATE, ALTER

@@ -155,7 +155,7 @@ def test_every_statement_has_an_executor() -> None:
     assert set(Statement.__subclasses__()) == STATEMENTS.keys()
     assert {*RowStatement.__args__, LoadFile} == ROW_STATEMENTS.keys()
     texts = """USE test; SET @a = 1; BEGIN; SAVEPOINT s; RELEASE SAVEPOINT s; COMMIT; ROLLBACK; SELECT 1;
-        PREPARE p FROM 'SELECT 1'; EXECUTE p; DEALLOCATE PREPARE p; FLUSH TABLES; SHOW TABLES"""
+        PREPARE p FROM 'SELECT 1'; EXECUTE p; DEALLOCATE PREPARE p; FLUSH TABLES; SHOW TABLES; DO 1"""
     upstream, kinds = new_upstream(V8_5), set()
     for part in split_script(texts):
         statement = parse_sql(part.text)
