@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from simulator.tidb import syntax
 from simulator.tidb.engine.access import Comparison, TableReader, comparison_of, handle_column
 from simulator.tidb.engine.relation import Base, Relation, Values, checked, held, table_fields
-from simulator.tidb.engine.scope import TOP, Field, QueryScope
+from simulator.tidb.engine.scope import TOP, Field, QueryScope, known_function
 from simulator.tidb.expressions.trees import walk
 from simulator.tidb.exprs.comparisons import comparison_operands, of_today
 from simulator.tidb.exprs.compile import compile_expression
@@ -26,8 +26,6 @@ Lookup: TypeAlias = "Callable[[Row, StatementContext], Iterable[Values]]"
 NOT_TAKEN = (syntax.ContextExpression, syntax.DefaultValue, syntax.InsertedValue)
 """Parts of a condition that is evaluated for whole rows of a join only."""
 
-UNREPEATABLE = frozenset(("RAND", "UUID", "UUID_SHORT", "SLEEP", "RANDOM_BYTES", "NEXTVAL", "SETVAL", "GET_LOCK"))
-
 
 def compile_condition(node: syntax.Node, scope: QueryScope) -> Evaluate:
     return as_boolean(compile_expression(node, scope))
@@ -44,9 +42,13 @@ def filtered(rows: Iterator[Values], tests: Sequence[Evaluate], context: Stateme
 def is_movable(node: syntax.Node) -> bool:
     """Return whether a condition may be evaluated for the rows of one table before they are joined."""
     return not any(
-        isinstance(part, NOT_TAKEN) or isinstance(part, syntax.Call) and part.name in UNREPEATABLE
-        for part in walk(node)
+        isinstance(part, NOT_TAKEN) or isinstance(part, syntax.Call) and _is_random(part) for part in walk(node)
     )
+
+
+def _is_random(node: syntax.Call) -> bool:
+    function = known_function(node)
+    return function is not None and function.is_random
 
 
 def hashed(key: Expression, value: Expression) -> tuple[Evaluate, Evaluate] | None:

@@ -16,7 +16,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.engine.session_functions import session_function
 from simulator.tidb.exprs.compile import Compilation, compile_function
-from simulator.tidb.exprs.expression import Evaluate, Expression, Row, fixed, replace
+from simulator.tidb.exprs.expression import Evaluate, Expression, Function, Row, fixed, replace
 from simulator.tidb.exprs.literals import column_value
 from simulator.tidb.exprs.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
 from simulator.tidb.model.table import Column, Table
@@ -225,7 +225,7 @@ class QueryScope:
 
     def call(self, node: syntax.Call) -> Expression:
         name = node.name.removesuffix("_FUNC")
-        function = session_function(node.name, len(node.arguments)) or FUNCTIONS.get(node.name)
+        function = known_function(node)
         if node.schema or function is None and node.name not in TIDB_ONLY_FUNCTIONS:
             raise sql_error(1305, "FUNCTION", f"{node.schema or self.database}.{name.lower()}")
         if function is None:
@@ -279,6 +279,11 @@ class QueryScope:
         if field is None or field.column is None:
             raise sql_error(1054, ".".join(node.column.parts), self.clause)
         return default_value(field.column)
+
+
+def known_function(node: syntax.Call) -> Function | None:
+    """Return the function that a call means; None for one that is not computed."""
+    return session_function(node.name, len(node.arguments)) or FUNCTIONS.get(node.name)
 
 
 def default_value(column: Column) -> Expression:
