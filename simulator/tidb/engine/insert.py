@@ -21,7 +21,7 @@ from simulator.tidb.engine.ids import AutoIds
 from simulator.tidb.engine.names import resolve_columns, resolve_partitions, resolve_table
 from simulator.tidb.engine.new_rows import ValueRows
 from simulator.tidb.engine.outcome import StatementOutcome
-from simulator.tidb.engine.relation import Values
+from simulator.tidb.engine.relation import CELL_SIZE, CHECKED_ROWS, ROW_SIZE, Values
 from simulator.tidb.engine.rows import KeyedRow, RowWriter
 from simulator.tidb.engine.selected_rows import SelectedRows
 from simulator.tidb.model.table import Column, Table
@@ -125,16 +125,18 @@ class Insertion:
     def _with_ids(self, rows: Iterator[Cells], one_by_one: bool) -> list[Cells]:
         """Return the rows with their ids. Raises SqlError."""
         column = self._ids.column
-        if column is None:
-            return list(rows)
+        one_by_one = column is not None and (one_by_one or column.auto_random)
         found = []
-        one_by_one |= column.auto_random
+        size = ROW_SIZE + CELL_SIZE * len(self._table.columns)
         try:
             for cells in rows:
                 if one_by_one:
                     self._ids.fill([cells])
                 found.append(cells)
-            if not one_by_one:
+                if not len(found) % CHECKED_ROWS:
+                    self._context.check()
+                    self._context.hold(CHECKED_ROWS * size)
+            if column is not None and not one_by_one:
                 self._ids.fill(found)
         except SqlError as error:
             if self._statement.ignore and not self._statement.on_duplicate and error.number == 1467:

@@ -55,8 +55,10 @@ class SelectedRows:
         """Yield the columns of the query: those that are inserted, as `inserted` has them, and more of its rows, which begin
         at `start`."""
         by_column = {field.name: field for field in inserted}
-        for number, field in enumerate(self._relation.fields):
-            origin = field.shown_column or field
+        unprojected = self._relation.unprojected
+        shown = [None] * len(self._relation.fields) if unprojected is None else unprojected[2]
+        for number, (field, source) in enumerate(zip(self._relation.fields, shown, strict=True)):
+            origin = source or field.shown_column or field
             if number < len(self._columns):
                 field = by_column[self._columns[number].name]._replace(name=field.name)
             else:

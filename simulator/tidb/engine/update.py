@@ -16,7 +16,7 @@ from simulator.tidb import syntax
 from simulator.tidb.engine.assign import UPDATE, Cell, RowValues
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.foreign_keys import enforce_foreign_keys
-from simulator.tidb.engine.names import row_id_write_error
+from simulator.tidb.engine.names import resolve_table, row_id_write_error
 from simulator.tidb.engine.new_rows import is_default
 from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.point_casts import is_point_update, point_cast
@@ -61,6 +61,11 @@ class Target:
 
 def update(statement: syntax.Update, context: StatementContext) -> StatementOutcome:
     """Execute UPDATE. Raises SqlError."""
+    source, common = statement.source, () if statement.common is None else statement.common.tables
+    if isinstance(source, syntax.TableSource) and source.name.name.lower() not in [
+        each.name.lower() for each in common
+    ]:
+        resolve_table(context, source.name, "UPDATE")
     compilation = new_compilation(context)
     rows = match(statement.source, statement.where, statement.order, statement.limit, statement.common, compilation)
     targets = _targets(statement, rows, context)
@@ -135,7 +140,7 @@ def _merge_aliases(targets: Sequence[Target]) -> None:
 
 
 def _targets(statement: syntax.Update, matched: Matched, context: StatementContext) -> list[Target]:
-    """Return the tables that change, in the order of the source. Raises SqlError 1054, 1052, 1288 for a column of a query,
+    """Return the tables that change, in the order of the statement. Raises SqlError 1054, 1052, 1288 for a column of a query,
     3105 for a generated column."""
     targets: dict[Base, Target] = {}
     casts = isinstance(statement.source, syntax.TableSource) and is_point_update(statement, matched.bases)
@@ -151,7 +156,7 @@ def _targets(statement: syntax.Update, matched: Matched, context: StatementConte
             target.assignments.append((target.values.place_of[column.name], compute))
         elif not is_default(each.value):
             raise sql_error(3105, column.name, target.table.name)
-    found = sorted(targets.values(), key=lambda target: target.base.place)
+    found = list(targets.values())
     _merge_aliases(found)
     return found
 
