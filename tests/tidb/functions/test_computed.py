@@ -79,6 +79,12 @@ RESULTS = cases(r"""
     regexp_instr('日本日', '日', 2, 1, 1), regexp_like('ABC', 'b', 'i') => 4,1
     format_bytes(1024), password('x') => 1.00 KiB,*B69027D44F6E5EDC07F1AEAD1477967B16F28227
     sm3('abc') => 66c7f0f462eeedd9d1f2d46bdc10e4e24167c4875cf2f7a2297da02b8f4ba8e0
+    hex(aes_encrypt('abc', 'key')), aes_decrypt(x'DB5F149A7CAF0CD275CA18C203A212C9', 'key')
+        => DB5F149A7CAF0CD275CA18C203A212C9,abc
+    vitess_hash(1), tidb_shard(12345), load_file('/x') => 1615456034434468822,61,NULL
+    convert_tz('2024-03-10 02:30:00', 'America/New_York', 'UTC') => 2024-03-10 07:00:00
+    lpad('a', 3, ''), rpad('a', -1, 'x'), inet_aton('256.1.1.1'), month('2024-00-02') => NULL,NULL,NULL,0
+    collation(concat(NULL, NULL)), datediff('bad', '2024-01-01') => binary,NULL
 """)
 
 
