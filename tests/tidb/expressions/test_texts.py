@@ -1,0 +1,47 @@
+"""Keys of single texts compare as those of columns of texts do."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.tidb.collations.compare import has_weights, like_representatives, sort_keys
+from simulator.tidb.exprs.texts import collation_key, fold_case, like_matcher
+from simulator.tidb.model.charsets import COLLATIONS
+
+TEXTS = st.text(st.sampled_from("aAäßsS b%_\\\0é\u0301文😀") | st.characters(exclude_categories=["Cs"]), max_size=6)
+
+
+@given(st.sampled_from(sorted(COLLATIONS)), TEXTS, TEXTS)
+def test_keys_compare_as_sort_keys_do(collation: str, one: str, other: str) -> None:
+    key = collation_key(collation) or str
+    first, second = sort_keys(collation, pa.array([one, other])).to_pylist()
+    assert (key(one) == key(other), key(one) < key(other)) == (first == second, first < second)
+
+
+@given(st.sampled_from(sorted(filter(has_weights, COLLATIONS))), TEXTS)
+def test_folded_texts_are_those_of_like_representatives(collation: str, text: str) -> None:
+    fold = fold_case(collation)
+    assert fold is not None and [fold(text)] == like_representatives(collation, pa.array([text])).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching", "other"),
+    [
+        ("", [""], ["a"]),
+        ("%", ["", "a\nb"], []),
+        ("a%", ["a", "ab"], ["", "ba"]),
+        ("%a", ["a", "ba"], ["ab"]),
+        ("%a%", ["a", "bab"], ["b"]),
+        ("a%b", ["ab", "a%b", "a\nb"], ["ba", "abc"]),
+        ("_", ["a", "😀", "%"], ["", "ab"]),
+        (r"\%\_\a\\", ["%_a\\"], ["a_a\\"]),
+        ("a\\", ["a\\"], ["a"]),
+        ("%_a_%", ["xay"], ["a", "xa", "ay"]),
+    ],
+)
+def test_patterns_match_whole_texts(pattern: str, matching: list[str], other: list[str]) -> None:
+    matches = like_matcher(pattern, "\\")
+    assert [text for text in (*matching, *other) if matches(text)] == matching
