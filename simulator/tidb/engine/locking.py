@@ -33,29 +33,18 @@ class Locking(NamedTuple):
 
     def rows(self, rows: Iterator[Values], context: StatementContext) -> Iterator[Values]:
         """Yield rows, each locked. Raises LockWait, and SqlError 3572 with NOWAIT."""
-        with waiting(self.seconds):
+        try:
             for row in rows:
                 for base in self.bases:
                     location = row[base.place]
                     if location is not None:
                         context.transaction.lock_row(base.stored, *location)
                 yield row
-
-
-class waiting:
-    """Limits how long a statement waits for a lock."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self._seconds = seconds
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, LockWait) and self._seconds is not None:
-            if self._seconds == 0:
+        except LockWait as wait:
+            if self.seconds == 0:
                 raise sql_error_with_text(3572, NO_WAIT) from None
-            error.seconds = self._seconds
+            wait.seconds = self.seconds
+            raise
 
 
 def find_locking(clause: str, relation: Relation, scope: QueryScope) -> Locking | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
 
 from simulator.tidb.engine.scope import Field
 from simulator.tidb.exprs.conversions import as_text, with_shown_digits
@@ -12,9 +10,10 @@ from simulator.tidb.exprs.expression import Evaluate, Expression, apply, place
 from simulator.tidb.exprs.numbers import real_text
 from simulator.tidb.exprs.texts import as_blob
 from simulator.tidb.functions.elementary import shown
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType, is_text
 from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column, type_flags
+from simulator.tidb.sql_engine.storage.row_keys import cached_by_table
 
 TYPES = {
     "bool": ColumnType("tinyint", 1),
@@ -42,32 +41,18 @@ SHOWN_TYPES = frozenset(
 def result_column(field: Field) -> ResultColumn:
     """Return a query's column as a client is told of it."""
     shown = field.shown_column
-    if shown is not None and shown.column is not None and shown.base is not None:
-        return _table_column(field.name, _Identity(shown.column), _Identity(shown.base), shown.table)
-    type = value_type(field.value)
-    return ResultColumn(field.name, type, type_flags(type))
+    if shown is None or shown.column is None or shown.base is None:
+        type = value_type(field.value)
+        return ResultColumn(field.name, type, type_flags(type))
+    known, key = _known_columns(shown.base), (field.name, shown.column.name, shown.table)
+    if key not in known:
+        known[key] = table_column(field.name, shown.column, shown.base, shown.base.schema, shown.table)
+    return known[key]
 
 
-class _Identity:
-    """An object that is hashed by what it is, since hashing a table is slow."""
-
-    __slots__ = ("it",)
-
-    def __init__(self, it: Any) -> None:
-        self.it = it
-
-    def __hash__(self) -> int:
-        return id(self.it)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and self.it is other.it
-
-
-@lru_cache(1 << 12)
-def _table_column(name: str, column: _Identity, table: _Identity, alias: str) -> ResultColumn:
-    definition: Table = table.it
-    shown: Column = column.it
-    return table_column(name, shown, definition, definition.schema, alias)
+@cached_by_table
+def _known_columns(table: Table) -> dict[tuple[str, str, str], ResultColumn]:
+    return {}
 
 
 def value_type(value: Expression) -> ColumnType:

@@ -62,27 +62,15 @@ def _finish_set_operation(tree: syntax.SetOperation, relation: Relation, outer: 
         return relation
     scope = QueryScope(outer.compilation, relation.fields, outer).within("order clause")
     items = [SelectItem(field.name, None, field) for field in relation.fields]
-    values = [field.value for field in relation.fields]
-    keys = order_keys(tree.order, items, values, scope)
+    order = order_values(tree.order, items, [field.value for field in relation.fields], scope)
+    keys = [SortKey(sort_key(value), item.descending) for value, item in order]
     rows, limit = relation.rows, tree.limit
-    return Filtered(
-        relation.fields,
-        relation.width,
-        lambda context: iter(limited(sorted_rows(rows(context), keys, context) if keys else rows(context), limit)),
-    )
 
+    def finished(context: StatementContext) -> Iterator[Values]:
+        found = rows(context)
+        return iter(limited(sorted_rows(found, keys, context) if keys else found, limit))
 
-def order_keys(
-    order: Sequence[OrderItem],
-    items: Sequence[SelectItem],
-    values: Sequence[Expression],
-    scope: QueryScope,
-    known: Callable[[syntax.Node], syntax.Node | None] = lambda node: None,
-) -> list[SortKey]:
-    """Return the keys of ORDER BY. Raises SqlError."""
-    return [
-        SortKey(sort_key(value), item.descending) for value, item in order_values(order, items, values, scope, known)
-    ]
+    return Filtered(relation.fields, relation.width, finished)
 
 
 def order_values(
