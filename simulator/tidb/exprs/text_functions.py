@@ -10,7 +10,6 @@ from simulator.errors import SqlError
 from simulator.tidb.exprs.arithmetic import as_bits
 from simulator.tidb.exprs.calls import call, call_with_nulls
 from simulator.tidb.exprs.collations import IGNORABLE, derive_collation
-from simulator.tidb.exprs.comparisons import comparison
 from simulator.tidb.exprs.context import TRUNCATED, WARNED, Context
 from simulator.tidb.exprs.conversions import as_int32, as_number, as_real, as_text, signed_bits
 from simulator.tidb.exprs.expression import (
@@ -28,13 +27,13 @@ from simulator.tidb.exprs.expression import (
     fixed,
     integer,
     null,
-    real,
     string,
 )
 from simulator.tidb.exprs.texts import (
     as_blob,
     as_bytes,
     collation_key,
+    compared_text,
     encode,
     is_exact,
     legacy_charset,
@@ -282,15 +281,22 @@ def _locate(part: Expression, value: Expression, start: Expression | None = None
     return integer(apply(place, first, second, *(() if start is None else (as_int32(start),))))
 
 
-def _field(value: Expression, *others: Expression) -> Expression:
+def _field(*values: Expression) -> Expression:
     """Return FIELD, which compares all as texts, integers or doubles."""
-    kinds = {each.kind for each in (value, *others)}
-    if not kinds <= {"string", "null"} and not kinds <= set(INTEGER_KINDS):
-        value, others = real(as_real(value)), tuple(real(as_real(other)) for other in others)
-    equalities = [comparison("=", value, other) for other in others]
+    kinds = {value.kind for value in values}
+    if kinds <= {"string", "null"}:
+        name = derive_collation("field", values).collation
+        wanted, *others = [compared_text(value, as_text(value), name) for value in unify_texts(values)]
+    elif kinds <= set(INTEGER_KINDS):
+        wanted, *others = [as_number(value).evaluate for value in values]
+    else:
+        wanted, *others = [as_real(value) for value in values]
 
     def evaluate(row: Row, context: Context) -> int:
-        return next((place for place, equality in enumerate(equalities, 1) if equality(row, context)), 0)
+        found = wanted(row, context)
+        if found is None:
+            return 0
+        return next((place for place, other in enumerate(others, 1) if other(row, context) == found), 0)
 
     return integer(evaluate)
 
