@@ -49,9 +49,10 @@ def insert(statement: Insert, context: StatementContext) -> StatementOutcome:
 def assigned_columns(statement: Insert, table: Table) -> list[Column]:
     """Return the columns that get values. Raises SqlError 1054, 1110 and 1136 for rows of another length."""
     columns = list(table.columns) if statement.columns is None else resolve_columns(table, statement.columns)
-    for row, nodes in enumerate(statement.rows or (), 1):
-        if len(nodes) != len(columns) and (nodes or statement.columns):
-            raise sql_error(1136, row)
+    if statement.rows and {*map(len, statement.rows)} != {len(columns)}:
+        for row, nodes in enumerate(statement.rows, 1):
+            if len(nodes) != len(columns) and (nodes or statement.columns):
+                raise sql_error(1136, row)
     return columns
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 
 from simulator.tidb.engine.assign import Cell, RowValues, fixed_defaults, has_default, is_automatic
 from simulator.tidb.engine.relation import table_fields
@@ -33,7 +34,9 @@ class ValueRows:
     def __init__(self, values: RowValues, columns: Sequence[Column], rows: Sequence[tuple[Node, ...]]) -> None:
         """Raises SqlError 1364 and 3105 for values that are refused before any row is looked at."""
         self._values, self._rows = values, rows
-        self._check_defaults(columns)
+        kinds = set(map(type, chain.from_iterable(rows)))
+        if DefaultValue in kinds or not all(rows) or any(column.generated for column in columns):
+            self._check_defaults(columns)
         self._targets = [
             (number, values.place_of[column.name], column, self._loader(column))
             for number, column in enumerate(columns)
@@ -43,7 +46,9 @@ class ValueRows:
         self._seen: list[object] = []
         """The row as the expressions of VALUES see it."""
 
-        self._references = any(type(node) is not Literal and names_in(node) for row in rows for node in row)
+        self._references = kinds != {Literal} and any(
+            type(node) is not Literal and names_in(node) for row in rows for node in row
+        )
 
     @cached_property
     def _scope(self) -> QueryScope:
