@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from simulator.tidb.exprs.context import MAX_SHOWN, TRUNCATED, Context
+from simulator.tidb.functions.time_conversions import parse_text as moment_of_text
 from simulator.tidb.values import spellings
 
 MOMENT = "0000-00-00 00:00:00.000000"
@@ -21,12 +22,6 @@ SECOND = 10**6
 def parse_printed_moment(shown: str) -> str:
     """Parse the text that TiDB prints of a date or datetime."""
     return shown + MOMENT[len(shown) :]
-
-
-@lru_cache(1 << 12)
-def moment_of_text(text: str) -> str | None:
-    """Parse a moment in any spelling of MySQL, with six digits of a second; None for other text."""
-    return spellings.moment(text, 6)
 
 
 @lru_cache(1 << 12)

@@ -128,11 +128,14 @@ def _unmarked(document: Document) -> Document:
 
 def dump(document: Document) -> str:
     """Return JSON text that preserves the types of scalars."""
-    return json.dumps(document, ensure_ascii=False, separators=(", ", ": "), default=_marked)
+    return _WRITER.encode(document)
 
 
 def _marked(typed: TypedScalar) -> str:
     return f"{MARK}{typed.type}:{typed.text}"
+
+
+_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), default=_marked)
 
 
 def print_document(document: Document) -> str:

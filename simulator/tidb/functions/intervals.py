@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from simulator.tidb.functions import calendar
 from simulator.tidb.functions.calendar import CalendarMoment
 from simulator.tidb.functions.problems import FunctionProblem, field_overflow, incorrect_value, truncated_value
-from simulator.tidb.functions.time_conversions import parse_with_offset
+from simulator.tidb.functions.time_conversions import parse_text, parse_with_offset
 from simulator.tidb.values import spellings
 
 SINGLE_UNITS = {
@@ -101,6 +102,13 @@ def amount_text(kind: str, shown: str, unit: str, problems: list[FunctionProblem
     return shown
 
 
+@lru_cache(1 << 10)
+def _interval(unit: str, kind: str, amount: str) -> tuple[Interval, list[FunctionProblem]]:
+    """Return an amount of a unit, and the problems of its text."""
+    problems: list[FunctionProblem] = []
+    return parse_interval(unit, amount_text(kind, amount, unit, problems), problems), problems
+
+
 def parse_interval(unit: str, shown: str, problems: list[FunctionProblem]) -> Interval:
     """Parse an amount of a unit. Truncation adds to `problems`."""
     if unit in COMPOUND_UNITS:
@@ -153,7 +161,7 @@ def is_date(text: str) -> bool:
 def read_moment(shown: str, kind: str, zone: str) -> tuple[CalendarMoment, bool]:
     """Parse a text or a number; return the moment and whether it is a date. Raises Problem 1292."""
     text = shown if kind == "string" else spellings.number(shown)
-    result = spellings.moment(text, 6) or (parse_with_offset(shown, zone) if kind == "string" else None)
+    result = parse_text(text) or (parse_with_offset(shown, zone) if kind == "string" else None)
     if result is None:
         raise incorrect_value(shown)
     return calendar.parse_moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
@@ -187,8 +195,7 @@ def date_add(
         raise incorrect_value(calendar.date_text(start) if is_day else calendar.moment_text(start, digits))
     if amount is None:
         return None
-    problems: list[FunctionProblem] = []
-    by = parse_interval(unit, amount_text(amount_kind, amount, unit, problems), problems)
+    by, problems = _interval(unit, amount_kind, amount)
     result = add_interval(start, by, sign)
     if base_kind in ("date", "datetime"):
         text = calendar.moment_text(result)
@@ -208,8 +215,7 @@ def _value_or_problem(problems: list[FunctionProblem], value: Result) -> Result:
 
 def duration_add(sign: int, unit: str, base: int, amount_kind: str, amount: str) -> int:
     """Return DATE_ADD or DATE_SUB of a duration and a unit of the clock."""
-    problems: list[FunctionProblem] = []
-    by = parse_interval(unit, amount_text(amount_kind, amount, unit, problems), problems)
+    by, problems = _interval(unit, amount_kind, amount)
     if (
         by.months
         or abs(by.days) > calendar.MAX_HOURS // 24

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from simulator.tidb.functions import calendar
@@ -30,15 +31,12 @@ def zone_offset(zone: str) -> int | None:
 
 def from_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     """Convert a moment from UTC to a zone."""
-    minutes = zone_offset(zone)
-    if minutes is not None:
-        return calendar.add_micros(moment, minutes * 60_000_000)
-    zone_info = _zone(zone)
-    if zone_info is None:
-        return None
+    place = _zone(zone)
+    if place is None or isinstance(place, int):
+        return calendar.add_micros(moment, place) if place else None if place is None else moment
     if not 1 <= moment.year <= 9998:
         return moment
-    local = _python_datetime(moment, UTC).astimezone(zone_info)
+    local = _python_datetime(moment, UTC).astimezone(place)
     return CalendarMoment(
         local.year,
         local.month,
@@ -49,15 +47,12 @@ def from_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
 
 def to_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     """Convert a moment from a zone to UTC."""
-    minutes = zone_offset(zone)
-    if minutes is not None:
-        return calendar.add_micros(moment, -minutes * 60_000_000)
-    zone_info = _zone(zone)
-    if zone_info is None:
-        return None
+    place = _zone(zone)
+    if place is None or isinstance(place, int):
+        return calendar.add_micros(moment, -place) if place else None if place is None else moment
     if not 1 <= moment.year <= 9998:
         return moment
-    local = _python_datetime(moment, zone_info)
+    local = _python_datetime(moment, place)
     before, after = _offset(local), _offset(local.replace(fold=1))
     universal = calendar.add_micros(moment, -before)
     return universal if before >= after else _gap_end(local, before, after)
@@ -82,16 +77,35 @@ def _python_datetime(moment: CalendarMoment, zone: timezone | ZoneInfo) -> datet
     return datetime(moment.year, moment.month, moment.day, tzinfo=zone) + timedelta(microseconds=moment.micros)
 
 
-def _zone(name: str) -> ZoneInfo | None:
+@lru_cache(1 << 8)
+def _zone(name: str) -> ZoneInfo | int | None:
+    """Return a time zone, or its microseconds from UTC if it is always the same; None for any other text."""
+    minutes = 0 if name.upper() in ("UTC", "SYSTEM") else zone_offset(name)
+    if minutes is not None:
+        return minutes * 60 * calendar.SECOND
     try:
-        return ZoneInfo("UTC" if name.upper() in ("UTC", "SYSTEM") else name)
+        return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return None
 
 
+@lru_cache(1 << 12)
+def parse_text(text: str) -> str | None:
+    """Parse a moment in any spelling, with six digits of a second; None for other text."""
+    size = len(text)
+    if size == 10 or size in (19, 26) and text[10] == " " and text[13] == text[16] == ":":
+        try:
+            datetime.fromisoformat(text)
+        except ValueError:
+            return spellings.moment(text, 6)
+        if text[4] == text[7] == "-":
+            return text + "0000-00-00 00:00:00.000000"[size:]
+    return spellings.moment(text, 6)
+
+
 def moment_of_text(text: str, zone: str, zeros: str) -> str:
     """Convert a text to a DATETIME. `zeros` has `z` if zero dates are allowed, `p` if parts of a date may be 0."""
-    result = spellings.moment(text, 6) or parse_with_offset(text, zone)
+    result = parse_text(text) or parse_with_offset(text, zone)
     if result is None:
         raise incorrect_value(text)
     if not result.strip("0-: .") and "z" not in zeros:
@@ -146,7 +160,8 @@ def duration_of_text(text: str) -> int:
 
 
 def convert_tz(text: str, source: str, target: str) -> str | None:
-    universal = to_utc(calendar.parse_moment(text), source)
+    moment = calendar.parse_moment(text)
+    universal = None if calendar.has_zero(moment) else to_utc(moment, source)
     result = None if universal is None or not universal.year else from_utc(universal, target)
     return None if result is None else calendar.moment_text(result)
 

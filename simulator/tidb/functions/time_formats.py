@@ -4,55 +4,61 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias
 
 from simulator.tidb.functions import calendar
 from simulator.tidb.functions.calendar import CalendarMoment
 from simulator.tidb.functions.problems import FunctionProblem, incorrect_value, truncated_value
 
+Clock: TypeAlias = tuple[int, int, int, int]
+"""Hours, minutes, seconds and microseconds."""
+
 
 def date_format(text: str, pattern: str) -> str:
     moment = calendar.parse_moment(text)
-    return _replace_letters(pattern, lambda letter: _date_letter(letter, moment))
+    clock = calendar.clock_fields(moment.micros)
+    return "".join(literal or _date_letter(letter, moment, clock) for letter, literal in _pieces(pattern))
 
 
 def time_format(micros: int, pattern: str) -> str:
-    size = abs(micros)
-    return _replace_letters(pattern, lambda letter: _clock_letter(letter, size) or letter)
-
-
-def _replace_letters(pattern: str, shown: Callable[[str], str]) -> str:
-    return re.sub(r"(?s)%(.)", lambda match: shown(match[1]), pattern).removesuffix(
-        "%" if re.search(r"(?s)(?:^|[^%])(?:%%)*%$", pattern) else "\0"
+    clock = calendar.clock_fields(abs(micros))
+    return "".join(
+        literal or (_CLOCK_LETTERS[letter](*clock) if letter in _CLOCK_LETTERS else letter)
+        for letter, literal in _pieces(pattern)
     )
 
 
-def _clock_letter(letter: str, micros: int) -> str | None:
-    hours, minutes, seconds, part = calendar.clock_fields(micros)
-    short = hours % 12 or 12
-    half = "AM" if hours % 24 < 12 else "PM"
-    shown = {
-        "H": f"{hours:02}",
-        "k": str(hours),
-        "h": f"{short:02}",
-        "I": f"{short:02}",
-        "l": str(short),
-        "i": f"{minutes:02}",
-        "p": half,
-        "S": f"{seconds:02}",
-        "s": f"{seconds:02}",
-        "f": f"{part:06}",
-        "T": f"{hours:02}:{minutes:02}:{seconds:02}",
-        "r": f"{short:02}:{minutes:02}:{seconds:02} {half}",
-    }
-    return shown.get(letter)
+@lru_cache(1 << 10)
+def _pieces(pattern: str) -> list[tuple[str, str]]:
+    """Return the letters of a format and the texts between them; a `%` at its end is dropped."""
+    return re.findall(r"(?s)%(.?)|([^%]+)", pattern)
 
 
-def _date_letter(letter: str, moment: CalendarMoment) -> str:
-    clock = _clock_letter(letter, moment.micros)
-    if clock is not None:
-        return clock
-    shown = _DATE_LETTERS.get(letter)
-    return letter if shown is None else shown(moment)
+def _date_letter(letter: str, moment: CalendarMoment, clock: Clock) -> str:
+    if letter in _CLOCK_LETTERS:
+        return _CLOCK_LETTERS[letter](*clock)
+    return _DATE_LETTERS[letter](moment) if letter in _DATE_LETTERS else letter
+
+
+def _half(hours: int) -> str:
+    return "AM" if hours % 24 < 12 else "PM"
+
+
+_CLOCK_LETTERS: dict[str, Callable[[int, int, int, int], str]] = {
+    "H": lambda hours, minutes, seconds, micros: f"{hours:02}",
+    "k": lambda hours, minutes, seconds, micros: str(hours),
+    "h": lambda hours, minutes, seconds, micros: f"{hours % 12 or 12:02}",
+    "I": lambda hours, minutes, seconds, micros: f"{hours % 12 or 12:02}",
+    "l": lambda hours, minutes, seconds, micros: str(hours % 12 or 12),
+    "i": lambda hours, minutes, seconds, micros: f"{minutes:02}",
+    "p": lambda hours, minutes, seconds, micros: _half(hours),
+    "S": lambda hours, minutes, seconds, micros: f"{seconds:02}",
+    "s": lambda hours, minutes, seconds, micros: f"{seconds:02}",
+    "f": lambda hours, minutes, seconds, micros: f"{micros:06}",
+    "T": lambda hours, minutes, seconds, micros: f"{hours:02}:{minutes:02}:{seconds:02}",
+    "r": lambda hours, minutes, seconds, micros: f"{hours % 12 or 12:02}:{minutes:02}:{seconds:02} {_half(hours)}",
+}
 
 
 def _month(moment: CalendarMoment) -> str:
