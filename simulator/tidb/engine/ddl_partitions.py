@@ -13,11 +13,11 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.storage.array_keys import entries_of
 from simulator.tidb.storage.auto_ids import highest_counters
 from simulator.tidb.storage.partitions import no_partition_error, partition_of
-from simulator.tidb.storage.row_keys import RowKey, entry_keys
-from simulator.tidb.storage.rows import NEWEST, Entry, Handle, TableRows, Version
-from simulator.tidb.storage.tables import Cells, Ids, RowReader, StoredTable
+from simulator.tidb.storage.rows import NEWEST, Entry, Handle, TableRows
+from simulator.tidb.storage.tables import Ids, RowReader, StoredTable
 
 PARTITION_SPECS = (
     syntax.AddPartitions,
@@ -79,8 +79,7 @@ def _repartitioned(stored: StoredTable, after: Table, moved: set[int], dropped: 
 def _move(stored: StoredTable, result: StoredTable, ordinals: Sequence[int]) -> None:
     """Store the rows of some partitions in the new ones of a table. Raises SqlError 1526."""
     after = result.table
-    reader, locate = RowReader(after), partition_of(after)
-    local = [key for key in entry_keys(after) if not key.unpartitioned]
+    reader, locate, entries = RowReader(after), partition_of(after), entries_of(after)
     for ordinal in ordinals:
         for handle, version in stored.partitions[ordinal].scan(NEWEST):
             cells = reader.cells(version)
@@ -88,7 +87,11 @@ def _move(stored: StoredTable, result: StoredTable, ordinals: Sequence[int]) -> 
             if place is None:
                 raise no_partition_error(after, cells)
             rows = result.partitions[place]
-            _store(rows, _free_handle(rows, result, handle), version, cells, local)
+            handle = _free_handle(rows, result, handle)
+            rows.write(handle, version, 0)
+            for key, value in entries(cells, 1):
+                if not key.unpartitioned:
+                    rows.write_entry(key.index_id, value, Entry(version.ts, handle), 0)
 
 
 def _free_handle(rows: TableRows, stored: StoredTable, handle: Handle) -> Handle:
@@ -101,26 +104,16 @@ def _free_handle(rows: TableRows, stored: StoredTable, handle: Handle) -> Handle
     return number
 
 
-def _store(rows: TableRows, handle: Handle, version: Version, cells: Cells, keys: Iterable[RowKey]) -> None:
-    rows.write(handle, version, 0)
-    for key in keys:
-        value = key.of(cells)
-        if value is not None:
-            rows.write_entry(key.index_id, value, Entry(version.ts, handle), 0)
-
-
 def _with_unpartitioned(stored: StoredTable) -> StoredTable:
     """Return a table with the entries of its GLOBAL indexes made anew, which tell partitions by their ordinals."""
-    keys = [key for key in entry_keys(stored.table) if key.unpartitioned]
-    if not keys:
+    if not any(index.unpartitioned for index in stored.table.indexes):
         return stored
-    entries, reader = TableRows(), RowReader(stored.table)
+    entries, reader, read = TableRows(), RowReader(stored.table), entries_of(stored.table)
     for ordinal, rows in enumerate(stored.partitions):
         for handle, version in rows.scan(NEWEST):
             cells = reader.cells(version)
-            for key in keys:
-                value = key.of(cells)
-                if value is not None:
+            for key, value in read(cells, 1):
+                if key.unpartitioned:
                     entries.write_entry(key.index_id, value, Entry(version.ts, (ordinal, handle)), 0)
     return replace(stored, unpartitioned=entries)
 

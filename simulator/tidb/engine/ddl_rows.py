@@ -6,10 +6,11 @@ has and the changed one (tidb v6.5 pkg/ddl/column.go, updateColumnWorker). A new
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from simulator.errors import SqlError
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.ddl.column_sources import FromColumn, FromExpression, find_column_sources
 from simulator.tidb.ddl.columns.type_changes import needs_reorganization
@@ -20,7 +21,7 @@ from simulator.tidb.engine.ddl_values import Cell, convert_cells
 from simulator.tidb.engine.outcome import CommittedTransaction
 from simulator.tidb.model.table import Column, Index, Table, visible_columns
 from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.storage.array_keys import array_keys
+from simulator.tidb.storage.array_keys import array_keys, entries_of
 from simulator.tidb.storage.row_keys import RowKey, entry_keys, shown_key
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, Layout, TableRows, Version
 from simulator.tidb.storage.tables import Cells, RowReader, StoredTable, image_of, layout_of
@@ -82,8 +83,9 @@ def convert_table(stored: StoredTable, after: Table, context: StatementContext) 
     result = replace(stored, table=after)
     if written:
         apply.append(_rewrite(result, changed, written))
-    apply += [_entries(result, key, rows) for key in _new_keys(before, after, written)]
-    check_arrays(before, after, rows())
+    ids = _new_keys(before, after, written)
+    if ids:
+        apply.append(_entries(result, ids, rows()))
     return Conversion(result, tuple(apply), tuple(warnings), rows)
 
 
@@ -154,21 +156,27 @@ def _rewrite(stored: StoredTable, rows: Sequence[Row], written: set[int]) -> App
 # -- keys --------------------------------------------------------------------------------------------------------------
 
 
-def _new_keys(before: Table, after: Table, written: set[int]) -> Iterator[RowKey]:
-    """Yield the unique keys that need other entries than the table has."""
+def _new_keys(before: Table, after: Table, written: set[int]) -> set[int]:
+    """Return the ids of the indexes that need other entries than the table has: of unique ones, and of arrays, whose values
+    are checked."""
     known = {index.id: index for index in before.indexes}
-    indexes = {index.id: index for index in after.indexes}
     rewritten = {column.name.lower() for column in after.columns if column.id in written}
-    for key in entry_keys(after):
-        index, old = indexes[key.index_id], known.get(key.index_id)
-        names = {part.name.lower() for part in index.columns}
-        if (
-            old is None
-            or not old.unique
-            or not names.isdisjoint(rewritten)
-            or _collations(before, old) != _collations(after, index)
-        ):
-            yield key
+    with_entries = {*(key.index_id for key in entry_keys(after)), *(key.index.id for key in array_keys(after))}
+    return {
+        index.id
+        for index in after.indexes
+        if index.id in with_entries and _is_changed(known.get(index.id), index, before, after, rewritten)
+    }
+
+
+def _is_changed(old: Index | None, index: Index, before: Table, after: Table, rewritten: set[str]) -> bool:
+    names = {part.name.lower() for part in index.columns}
+    return (
+        old is None
+        or old.unique != index.unique
+        or not names.isdisjoint(rewritten)
+        or _collations(before, old) != _collations(after, index)
+    )
 
 
 def _collations(table: Table, index: Index) -> list[tuple[str, int]]:
@@ -176,45 +184,51 @@ def _collations(table: Table, index: Index) -> list[tuple[str, int]]:
     return [(collations.get(part.name.lower(), ""), part.length) for part in index.columns]
 
 
-def _entries(stored: StoredTable, key: RowKey, rows: Callable[[], Iterable[Row]]) -> Apply:
-    """Return what writes the entries of a unique key. Raises SqlError 1062 for the first row, in the order of TiKV, that
-    repeats a key."""
-    found = dict[TableRows, dict[bytes, tuple[Handle, int]]]()
-    for row in rows():
-        value = key.of(row.cells)
-        if value is None:
-            continue
-        entries = found.setdefault(stored.entries(row.ordinal, key.unpartitioned), {})
-        if value in entries:
-            shown = shown_key(stored.table, key, row.cells)
-            raise sql_error(1062, shown, f"{stored.table.name}.{key.name}")
-        entries[value] = ((row.ordinal, row.handle) if key.unpartitioned else row.handle), row.version.ts
+def _entries(stored: StoredTable, ids: set[int], rows: Iterable[Row]) -> Apply:
+    """Return what writes the entries of unique keys, given the ids of their indexes.
+
+    Raises SqlError 1062 for the first row, in the order of TiKV, that repeats a key, and for arrays that an index does not
+    take.
+    """
+    read = entries_of(stored.table)
+    found = {id: dict[TableRows, dict[bytes, tuple[Handle, int]]]() for id in ids}
+    repeated = dict[int, SqlError]()
+    for number, row in enumerate(rows, 1):
+        for key, value in read(row.cells, number):
+            if key.index_id not in ids:
+                continue
+            where = stored.entries(row.ordinal, key.unpartitioned)
+            entries = found[key.index_id].setdefault(where, {})
+            if value in entries:
+                repeated.setdefault(key.index_id, _duplicate(stored.table, key, value, row.cells))
+            entries[value] = ((row.ordinal, row.handle) if key.unpartitioned else row.handle), row.version.ts
+    for index in stored.table.indexes:
+        if index.id in repeated:
+            raise repeated[index.id]
 
     def apply(ts: int) -> None:
-        for where in {*stored.partitions, stored.unpartitioned}:
-            old, new = where.entries.get(key.index_id, {}), found.get(where, {})
-            for value, versions in old.items():
-                if value not in new and versions[-1].handle is not None:
-                    where.write_entry(key.index_id, value, Entry(ts, None), 0)
-            for value, (handle, written) in new.items():
-                if where.handle_of(key.index_id, value) != handle:
-                    where.write_entry(key.index_id, value, Entry(ts if old else written, handle), 0)
+        for id in ids:
+            for where in {*stored.partitions, stored.unpartitioned}:
+                _write_entries(where, id, found[id].get(where, {}), ts)
 
     return apply
 
 
-def check_arrays(before: Table | None, after: Table, rows: Iterable[Row]) -> None:
-    """Raise SqlError for a row whose values do not fit a new multi-valued index, or repeat those of another row in a
-    unique one."""
-    known = {index.id for index in before.indexes} if before else set()
-    keys = [key for key in array_keys(after) if key.index.id not in known]
-    seen = dict[int, set[bytes]]()
-    for number, row in enumerate(rows, 1) if keys else ():
-        for key in keys:
-            for value, shown in key.entries(row.cells, number).items():
-                if key.index.unique and value in seen.setdefault(key.index.id, set()):
-                    raise sql_error(1062, shown, f"{after.name}.{key.name}")
-                seen.setdefault(key.index.id, set()).add(value)
+def _duplicate(table: Table, key: RowKey, value: bytes, cells: Cells) -> SqlError:
+    array = next((each for each in array_keys(table) if each.beside is key), None)
+    shown = shown_key(table, key, cells) if array is None else array.entries(cells)[value]
+    return sql_error(1062, shown, f"{table.name}.{key.name}")
+
+
+def _write_entries(where: TableRows, id: int, new: Mapping[bytes, tuple[Handle, int]], ts: int) -> None:
+    """Replace the entries of an index. Those of a new one are as old as their rows."""
+    old = where.entries.get(id, {})
+    for value, versions in old.items():
+        if value not in new and versions[-1].handle is not None:
+            where.write_entry(id, value, Entry(ts, None), 0)
+    for value, (handle, written) in new.items():
+        if where.handle_of(id, value) != handle:
+            where.write_entry(id, value, Entry(ts if old else written, handle), 0)
 
 
 # -- what a changefeed sees of MODIFY COLUMN ---------------------------------------------------------------------------

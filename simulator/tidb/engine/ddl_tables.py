@@ -114,13 +114,15 @@ def tables_after(
             return tables
         case syntax.AlterTable(named):
             _alter(tables, statement, object_key(*names.existing_name(named)), after, names, context)
+    renamed = set[Key]()
     for pair in (pair for job in jobs for pair in job.renames):
         old, new = (object_key(*name) for name in pair)
-        tables.rename(
-            old, new, after.tables.get(new) or present.catalog.tables.get(old), database.release.rename_renews_ids
-        )
-    for key in [key for key in tables.tables if key not in after.tables]:
-        tables.drop(key)
+        known = after.tables.get(new) or present.catalog.tables.get(old)
+        tables.rename(old, new, known, database.release.rename_renews_ids)
+        renamed.add(old)
+    for key in changed_tables(present.catalog, after):
+        if key not in after.tables and key not in renamed:
+            tables.drop(key)
     for key in changed_tables(present.catalog, after):
         stored = tables.tables.get(key)
         if stored is not None and stored.table is not after.tables[key]:
