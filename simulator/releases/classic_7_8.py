@@ -268,6 +268,7 @@ V7_6_0 = replace(
 V8_0_0 = replace(
     V7_6_0,
     name="v8.0.0",
+    sys_database=True,
     older_rows="typed",
     ddl_text_mode="job",
     simple_sorted="names",

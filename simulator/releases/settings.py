@@ -37,6 +37,7 @@ class SettingBehaviours:
     gb18030: bool = SQL(
         "Whether the character set gb18030 is known ((not up to 8.0: tidb %s))", "parser/charset/charset.go"
     )
+    sys_database: bool = SQL("Whether there is the database sys ((8.0+: tidb %s))", "session/bootstrap.go")
     pad_attributes: bool = SQL(
         "Whether SHOW COLLATION tells Pad_attribute, with other Sortlens ((8.3+: tidb %s))", "executor/show.go"
     )

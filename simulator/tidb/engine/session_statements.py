@@ -15,10 +15,10 @@ from simulator.tidb.engine.scope import QueryScope, new_compilation
 from simulator.tidb.engine.set_variables import noop_warnings, set_variables
 from simulator.tidb.engine.variables import evaluate_alone, reading_context
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
-from simulator.tidb.sql_engine.storage.names import is_system_database
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.load_data import LoadData
 from simulator.tidb.syntax.show import Show
+from simulator.tidb.system_tables.definitions import system_databases
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.session import Session
@@ -87,7 +87,8 @@ def _transaction_with(savepoint: str, session: Session) -> Transaction:
 
 def _use(statement: syntax.Use, text: str, session: Session, now_ms: int) -> Outcome:
     database = session.database.catalog.database(statement.database)
-    if database is None and not is_system_database(statement.database):
+    system = (name.lower() for name in system_databases(session.database.release))
+    if database is None and statement.database.lower() not in system:
         raise sql_error(1049, statement.database)
     current = statement.database if database is None else database.name
     session.settings = replace(session.settings, database=current)

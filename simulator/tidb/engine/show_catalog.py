@@ -22,17 +22,13 @@ from simulator.tidb.model.table import Table
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.sessions.clock import local_timestamp
-from simulator.tidb.sql_engine.storage.names import SYSTEM_DATABASES
 from simulator.tidb.sql_engine.storage.state import SqlSession
 from simulator.tidb.storage.auto_ids import initial_counters, next_auto_id
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.show import Show
 from simulator.tidb.system_tables.columns import PRIVILEGES, describe_column
-from simulator.tidb.system_tables.definitions import SCHEMA, Row, system_definitions
+from simulator.tidb.system_tables.definitions import LISTED_FIRST, SCHEMA, Row, system_definitions
 from simulator.tidb.system_tables.keys import index_parts
-
-FIRST_DATABASE = SYSTEM_DATABASES[0]
-"""SHOW DATABASES lists it before all others."""
 
 STATUS_NAMES = {
     **{
@@ -61,7 +57,7 @@ STATUS_TYPES = {
 
 def _databases(show: Show, text: str, context: StatementContext) -> Shown:
     names = sorted(database.name for database in all_databases(context))
-    ordered = sorted(names, key=lambda name: name != FIRST_DATABASE)
+    ordered = sorted(names, key=lambda name: name != LISTED_FIRST)
     return shown([_with_pattern("Database", show)], ((name,) for name in ordered))
 
 

@@ -24,12 +24,18 @@ from simulator.tidb.model.table import Table, row_id_column
 from simulator.tidb.parser.reserved import RESERVED
 from simulator.tidb.sql_engine.errors import not_simulated
 from simulator.tidb.sql_engine.sessions.variable_validation import VARIABLES
-from simulator.tidb.sql_engine.storage.names import SYSTEM_DATABASES
 from simulator.tidb.storage.auto_ids import initial_counters, next_auto_id
 from simulator.tidb.storage.tables import Cells
 from simulator.tidb.system_tables import keys, server
 from simulator.tidb.system_tables.columns import column_rows
-from simulator.tidb.system_tables.definitions import SCHEMA, Row, server_tables, system_definitions
+from simulator.tidb.system_tables.definitions import (
+    LISTED_FIRST,
+    SCHEMA,
+    Row,
+    server_tables,
+    system_databases,
+    system_definitions,
+)
 from simulator.tidb.system_tables.words import TABLES_OF_THE_CLUSTER, UNRESERVED
 
 Rows = Callable[[StatementContext], Iterator[Row]]
@@ -59,7 +65,7 @@ def _none(context: StatementContext) -> Iterator[Row]:
 
 def all_databases(context: StatementContext) -> list[DatabaseInfo]:
     """Return the databases in the order of their names."""
-    system = {name.lower(): DatabaseInfo(name) for name in SYSTEM_DATABASES}
+    system = {name.lower(): DatabaseInfo(name) for name in system_databases(context.database.release)}
     return sorted(
         (system | dict(context.schema.catalog.databases)).values(), key=lambda database: database.name.lower()
     )
@@ -72,7 +78,7 @@ def _schemata(context: StatementContext) -> Iterator[Row]:
 
 def _table_rows(context: StatementContext) -> Iterator[Row]:
     for table in sorted([*system_definitions().values(), *unknown_tables()], key=lambda table: table.name):
-        yield _table_row(SYSTEM_DATABASES[0], table, "SYSTEM VIEW", context)
+        yield _table_row(LISTED_FIRST, table, "SYSTEM VIEW", context)
     mysql = [(table.schema, table) for table in server_tables() if table.schema != SCHEMA]
     for schema, table in sorted([*mysql, *_tables(context)], key=lambda each: each[0].lower()):
         yield _table_row(schema, table, "BASE TABLE", context)
@@ -117,7 +123,7 @@ def _sharding(table: Table) -> str:
 def _columns(context: StatementContext) -> Iterator[Row]:
     described_with = context.session.settings, context.database.release
     for table in system_definitions().values():
-        yield from column_rows(table, SYSTEM_DATABASES[0], *described_with)
+        yield from column_rows(table, LISTED_FIRST, *described_with)
     views = [(table.schema, table) for table in valid_views(context)] if context.schema.catalog.views else []
     for schema, table in sorted([*_tables(context), *views], key=_order):
         yield from column_rows(table, schema, *described_with)

@@ -9,10 +9,14 @@ from dataclasses import replace
 from functools import cache
 from importlib import resources
 
+from simulator.releases import Release
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 
 SCHEMA = "information_schema"
+LISTED_FIRST = "INFORMATION_SCHEMA"
+SYSTEM_DATABASES = (LISTED_FIRST, "METRICS_SCHEMA", "PERFORMANCE_SCHEMA", "mysql", "sys")
+"""The databases of every TiDB, `sys` of later releases. Most have no tables here."""
 Row = Sequence[str | int | None]
 
 NAMES = ("_SCHEMA", "_NAME")
@@ -20,6 +24,11 @@ NAMES = ("_SCHEMA", "_NAME")
 
 TYPE = re.compile(r"([a-z]+)(\d*)(u?)(!?)")
 TYPE_NAMES = {"v": "varchar", "b": "bigint", "i": "int", "dt": "datetime"}
+
+
+def system_databases(release: Release) -> Sequence[str]:
+    """Return the databases that a TiDB has from the start."""
+    return SYSTEM_DATABASES if release.sys_database else SYSTEM_DATABASES[:-1]
 
 
 @cache

@@ -64,7 +64,8 @@ def engines(context: StatementContext) -> Iterator[Row]:
 def processes(context: StatementContext) -> Iterator[Row]:
     """Yield the processes of all clients."""
     session = context.session
-    for process in context.database.processes() or (own_process(session.settings, session.transaction is not None),):
+    own = own_process(session.settings, session.transaction is not None)._replace(statement=session.text)
+    for process in context.database.processes() or (own,):
         yield (*process, *("", 0, 0, "", "default", "", 0))
 
 

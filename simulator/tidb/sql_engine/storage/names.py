@@ -20,7 +20,7 @@ from simulator.tidb.syntax.definitions import TableName
 
 Mask = npt.NDArray[np.bool_]
 
-SYSTEM_DATABASES = ("INFORMATION_SCHEMA", "METRICS_SCHEMA", "PERFORMANCE_SCHEMA", "mysql", "sys")
+SYSTEM_DATABASES = ("INFORMATION_SCHEMA", "METRICS_SCHEMA", "PERFORMANCE_SCHEMA", "mysql")
 """The databases of every TiDB. Only the first one has tables here."""
 
 MAX_WARNINGS = 64
