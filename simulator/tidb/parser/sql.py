@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache, partial
 from types import MappingProxyType
 
 from sqlglot.tokens import Token, TokenType
 
-from simulator.errors import SchemaError, SqlError
+from simulator.errors import DdlError, SchemaError, SqlError
 from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.parser import alter_table as alter
@@ -20,6 +21,7 @@ from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_replace,
 from simulator.tidb.parser.load_data import parse_load_data
 from simulator.tidb.parser.splitting import only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.parser.value_lists import LEAST, read_rows
 
 SqlParser = Callable[[Cursor], syntax.SqlStatement]
 
@@ -73,6 +75,13 @@ def parse_sql(
     Raises SqlError: 1064 with line and column for what TiDB cannot parse and for a second statement, 1235 for what is
     not simulated. Raises DdlError for DDL that is wrong in itself.
     """
+    if parameters is None and len(text) >= LEAST and (listed := read_rows(text)) is not None:
+        try:
+            short = parse_sql(listed[0], sql_mode)
+        except (SqlError, DdlError):
+            short = None  # the whole text has the right place of the error
+        if isinstance(short, syntax.Insert) and short.rows == (listed[1][0],):
+            return replace(short, rows=tuple(listed[1]))
     with parse_errors():
         tokens = only_statement(text, (tokenize if parameters is None else _prepared_tokens)(text, sql_mode))
         if not tokens:
