@@ -50,7 +50,7 @@ def _literal(text: str, known: dict[str, Node]) -> Node:
     elif text[0] == "-":
         node = Unary("-", _literal(text[1:], known))
     elif text[0] in "nN":
-        node = Literal("null")
+        node = Literal("null", "NULL")
     else:
         node = Literal("decimal" if "." in text else "integer", text)
     if len(text) < 8:
