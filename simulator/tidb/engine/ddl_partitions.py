@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.errors import sql_error
@@ -144,7 +143,4 @@ def _places(table: Table, plain: StoredTable) -> Iterator[int | None]:
     """Yield the ordinal in which each row of a plain table would be."""
     reader = RowReader(plain.table)
     for _, version in plain.partitions[0].scan(NEWEST):
-        try:
-            yield partition_of(table)(reader.cells(version))
-        except SqlError as error:
-            raise error from None
+        yield partition_of(table)(reader.cells(version))
