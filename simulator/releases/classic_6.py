@@ -35,6 +35,7 @@ FILES_IN_META: dict[str, Any] = dict(storage_defaults=("day", True), storage_sch
 V6_0_0 = replace(
     V5_4_1,
     name="v6.0.0",
+    empty_deletes="none",
     avro_records="nullable",
     maxwell_batches=True,
     topic_rules="idle",

@@ -32,8 +32,10 @@ from simulator.sources.snapshots.charsets import UTF8, text_of
 from simulator.sources.snapshots.text_format import text_format
 from simulator.ticdc.older_rows import filled_images
 from simulator.ticdc.rules import ChangefeedRules
+from simulator.ticdc.table_info import handle_key
 from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.model.sql_modes import READING_MODES
+from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.errors import error_number
@@ -220,6 +222,8 @@ def scripted_changes(
         rules = context.rules
         zone = zone_of_rows(rules.changefeed.codec.time_zone, rules.release)
         before = filled_images(changes.before, changes.lacking, changes.table, rules.release, zone)
+        if changes.gone is not None and _sends_empty_deletes(changes.table, rules):
+            before = pc.coalesce(before, changes.gone)
         after = before if changes.are_rewritten else changes.after
         columns = [pa.array(commit_ts), table, changes.handle, before, after, changes.row_id]
         rows = pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
@@ -228,10 +232,16 @@ def scripted_changes(
 
 
 def sends_empty_changes(rules: ChangefeedRules) -> bool:
-    """Return whether the changefeed has a message of a row that a transaction inserts and deletes. Without
-    enable-old-value it would be a DELETE by the handle key, which is not simulated."""
+    """Return whether the changefeed has a message without columns of a row that a transaction inserts and deletes."""
     codec = rules.changefeed.codec
     return codec.enable_old_value and codec.protocol in rules.release.empty_changes
+
+
+def _sends_empty_deletes(table: Table, rules: ChangefeedRules) -> bool:
+    """Return whether such a row is a DELETE. The mounter takes its handle key from the key that TiDB deletes."""
+    if rules.changefeed.codec.enable_old_value or rules.release.empty_deletes == "none":
+        return False
+    return table.clustered or rules.release.empty_deletes == "keyed" and bool(handle_key(table))
 
 
 def _with_images(rows: pa.RecordBatch) -> pa.RecordBatch:
