@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from simulator.errors import DdlError, DeliveryError, SimulatorError, SqlError
+from simulator.errors import DdlError, DeliveryError, EncodeError, SimulatorError, SqlError
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.plan.upstream_rows import table_names
 from simulator.serve.clients import Client, ClientTransaction
@@ -336,7 +336,7 @@ class Database:
         except BaseException as error:
             if self._data is not None:
                 self._data.undo()
-            if isinstance(error, DeliveryError):
+            if isinstance(error, DeliveryError | EncodeError):
                 self.failure = error
             raise
         self.failure = self.changefeed.stopped

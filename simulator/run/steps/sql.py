@@ -42,7 +42,7 @@ from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.execute import execute, new_upstream
 from simulator.tidb.sql_engine.session_statements import resolve_execute
 from simulator.tidb.sql_engine.sessions.session_variables import parse_sql_mode
-from simulator.tidb.sql_engine.sessions.transactions import rollback
+from simulator.tidb.sql_engine.sessions.transactions import commit, rollback
 from simulator.tidb.sql_engine.storage.state import (
     DEFAULT_SQL_MODE,
     CommittedTransaction,
@@ -86,7 +86,8 @@ class SqlStep:
     """The prefix of messages about that fault."""
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-        """Run the script; raises UserError, with file and line, for the first statement with an unexpected outcome."""
+        """Run the script; raises UserError, with file and line, for the first statement with an unexpected outcome, and
+        ChangefeedStopped for one at which TiCDC stops."""
         position = with_upstream(position, context)
         over_ms = self.over_ms or context.over_ms
         start_ms, used_slots = position.now_ms, 0
@@ -96,14 +97,19 @@ class SqlStep:
             if over_ms and slots:
                 position = position.not_before(start_ms + min(used_slots, slots) * over_ms // slots)
             then = position.now_ms
-            position, result = self._play(statement, position, context)
+            try:
+                position, result = self._play(statement, position, context)
+            except ChangefeedStopped as stop:
+                assert isinstance(position.state, Upstream)
+                committed, _ = commit(position.state)
+                last = replace(position, now_ms=stop.last.now_ms, state=committed)
+                raise ChangefeedStopped(stop, stop.behind, _joined([*parts, stop.result]), last) from None
             used_slots += position.now_ms > then
             parts.append(result)
         position, notes = self._disconnect(position)
         if over_ms:
             position = position.not_before(start_ms + over_ms)
-        jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
-        result = StepResult(jobs, (), rows, notes)
+        result = replace(_joined(parts), notes=notes)
         return position, with_fault(result, self.inside, context.rules, self.where) if self.inside else result
 
     def _play(
@@ -114,7 +120,8 @@ class SqlStep:
             position, result, outcome = execute_statement(statement.text, position, context, where)
         except ChangefeedStopped as stop:
             words = _first_words(statement.text)
-            raise UserError(f"{where}: {words}: {stop}: TiDB executes it, and the changefeed stops") from None
+            text = f"{where}: {words}: {stop}: TiDB executes it, and the changefeed stops"
+            raise ChangefeedStopped(DdlError(text), stop.behind, stop.result) from None
         except (SqlError, DdlError) as refused:
             result, error = StepResult(), refused
         else:
@@ -144,6 +151,11 @@ class SqlStep:
         note = f"{self.place or 'sql'}: the last transaction is left open, so it is rolled back"
         left = bool(upstream.transaction.writes)
         return replace(position, state=rollback(upstream)), (note,) * left
+
+
+def _joined(parts: Sequence[StepResult]) -> StepResult:
+    jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
+    return StepResult(jobs, rows=rows)
 
 
 def execute_statement(
