@@ -355,7 +355,10 @@ class OpenChangefeed:
         ends = tuple(tso.compose(position.now_ms) for position in positions[1:]) if noted else ()
         if plan.faults:
             self.sums = None
-        spec, count = replace(spec, flush_ends=ends, sums=self.sums is not None), self.output.count
+        spec, count = (
+            replace(spec, flush_ends=ends, sums=self.sums is not None, told=self._bootstraps.told),
+            self.output.count,
+        )
         self.faults.begin(spec)
         if not noted:
             self._note(positions, results)
