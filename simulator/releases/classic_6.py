@@ -200,6 +200,7 @@ V6_5_10 = replace(
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
+    rename_error_shifted=True,
     options=V6_5_9.options | option_names.RAW_FILES | {"sink.kafka-config.output-raw-change-event"},
 )
 
