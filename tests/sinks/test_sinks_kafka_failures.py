@@ -119,6 +119,20 @@ def test_whatever_fails_first_emissions_are_in_order(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("path", [("kafka-python", True), ("confluent", False)], ids=["prepared", "confluent"])
+def test_no_record_of_a_batch_is_sent_before_all_that_stand_before_it(path: Path) -> None:
+    """Unless all replicas acknowledge, a batch is one request, however slow its producer is at first: of two the second may
+    be written after the first has failed."""
+    with ScriptedKafka() as kafka:
+        for start in range(0, 400, 40):
+            sink = SINKS["kafka"](KafkaSettings((kafka.address,), required_acks=1, driver=path[0]), [TOPIC])
+            sink.write(numbered(0, start, 40))
+            sink.close()
+
+    assert [b"%d" % start for start in range(0, 400, 40)] == kafka.state.seen[0]
+
+
+@pytest.mark.slow
 @ALL_PATHS
 def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(path: Path) -> None:
     """It is not tried without a pause, and the other partition gets all of its records."""
