@@ -22,7 +22,7 @@ import pytest
 from kafka import KafkaConsumer
 from kafka.admin import KafkaAdminClient
 from kafka.structs import OffsetAndMetadata, TopicPartition
-from support.kafka_fixture import served
+from support.kafka_fixture import served, start_broker
 from support.playing import play
 
 from simulator.broker import server as broker
@@ -202,7 +202,7 @@ def test_a_broker_that_is_killed_and_restarted_loses_nothing(mortal: tuple[Path,
     def kill_and_restart() -> None:
         os.kill(running.pid, signal.SIGKILL)
         time.sleep(0.5)
-        assert running.address == broker.start(directory=directory)
+        assert running.address == start_broker(directory)
 
     ready = prepare_topics(KafkaSettings((running.address,), in_flight_bytes=1 << 20), {topic: 2}).settings
     sink = SINKS["kafka"](replace(ready, batch_bytes=50_000, stall=3.0), [topic])
