@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from collections import deque
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pyarrow as pa
@@ -236,6 +237,27 @@ def test_a_topic_that_a_broker_does_not_show_is_not_one_that_is_missing(code: in
         kafka.state.exists, kafka.state.metadata_error = False, code
         with pytest.raises((UserError, DeliveryError), match=f"Kafka at {kafka.address} {words}"):
             admin.prepare_topics(KafkaSettings((kafka.address,)), {"t": 1})
+
+
+@pytest.mark.parametrize(
+    ("checks", "exists", "of"),
+    [
+        ("all", True, "topic"),
+        ("all", False, "broker"),
+        ("created", True, ""),
+        ("created", False, "broker"),
+        ("none", False, ""),
+    ],
+)
+def test_more_replicas_than_a_topic_has_may_have_to_acknowledge(checks: str, exists: bool, of: str) -> None:
+    """TiCDC refuses that, of which topics depends on the release."""
+    with ScriptedKafka() as kafka:
+        kafka.state.exists, kafka.state.configs = exists, {"min.insync.replicas": "2"}
+        settings = KafkaSettings((kafka.address,), checks_insync_replicas=checks)
+        words = f"`replication-factor` 1 is smaller than the `min.insync.replicas` 2 of {of}"
+        with pytest.raises(ChangefeedError, match=words) if of else nullcontext():
+            admin.prepare_topics(replace(settings, required_acks=-1), {TOPIC: 1})
+        admin.prepare_topics(replace(settings, required_acks=1), {TOPIC: 1})
 
 
 class BrokersWithoutSome:
