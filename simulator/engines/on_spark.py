@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 import pyarrow as pa
-from pyspark import StorageLevel, TaskContext
+from pyspark import TaskContext
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -30,7 +30,7 @@ from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import Batches, map_in_arrow, value_by_number
-from simulator.engines.spark.key_order import in_order
+from simulator.engines.spark.key_order import claimed, in_order, key_order, tell_all
 from simulator.engines.spark.shared_values import SharedValues
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks.barriers import BarrierServer
@@ -42,6 +42,7 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
+from simulator.sources.claims import known_when_read
 from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import FilePiece, KeyRanges, KeyReport, TableScan, unproven_tables
 from simulator.ticdc.codecs import CODECS
@@ -97,16 +98,15 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     _limit_batches(spark, work)
     placing = RowPlacement(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
     reported = spark.sparkContext.accumulator(list[Reported](), Reports())
-    rows = snapshot_rows(spark, work.before, work.after, placing, work.spec.progress, reported.add)
-    paired = pair_images(rows, work.comparison, work.shuffles == 1)
-    differing = differing_rows(paired)
-    if work.comparison.key_order.matters:
-        differing = differing.persist(StorageLevel.DISK_ONLY)
-        work = replace(work, comparison=in_order(differing, work.comparison))
-    ordered = (
-        _order_once(differing, work, tasks) if work.shuffles == 1 else _shuffle_again(spark, differing, work, tasks)
-    )
-    with _barrier_server(spark, work, tasks) as barrier:
+    with key_order(spark, work.comparison) as order, _barrier_server(spark, work, tasks) as barrier:
+        rows = snapshot_rows(spark, work.before, work.after, placing, work.spec.progress, reported.add, order)
+        differing = differing_rows(pair_images(rows, work.comparison, work.shuffles == 1))
+        tell_all(differing, work.comparison, order)
+        ordered = (
+            _order_once(differing, work, tasks)
+            if work.shuffles == 1
+            else _shuffle_again(spark, differing, work, tasks, order)
+        )
         spec = replace(work.spec, barrier=barrier.driver if barrier else None)
         if CODECS[spec.options.protocol].needs_registry:
             spec = with_schemas(spec, [_counted(ordered, work, first_rows, FIRST_ROWS)])
@@ -125,7 +125,6 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
         reports = [TaskReport.read(json.loads(row["report"])) for row in sent.collect()]
         if barrier is not None and barrier.failed is not None:
             raise barrier.failed
-        differing.unpersist()
         return reports
 
 
@@ -176,12 +175,15 @@ def snapshot_rows(
     placing: RowPlacement,
     progress: DriverAddress | None,
     on_keys_read: OnKeysRead,
+    order: DriverAddress | None = None,
     every: bool = False,
 ) -> DataFrame:
-    """Return PAIRED_ROWS, or SLICED_ROWS, of both sides of all moves; each task reports their keys to `on_keys_read`.
+    """Return PAIRED_ROWS, or SLICED_ROWS, of both sides of all moves; each task reports their keys to `on_keys_read`, and
+    tells the driver of `key_order` what they lose and get, if there is one.
 
     All rows of a key are in one partition.
     """
+    told = order if known_when_read(placing.comparison) else None
     tasks = snapshots.divide_both_into_tasks(before, after, spark.sparkContext.defaultParallelism)
     shared_tasks = SharedValues(spark.sparkContext, tasks)
     shared_placing = spark.sparkContext.broadcast(placing)
@@ -198,7 +200,7 @@ def snapshot_rows(
             placed = shared_placing.value
             for task in (task for batch in batches for task in batch.column(0).to_pylist()):
                 old, new = (read_side(pieces, task, side) for side, pieces in enumerate(shared_tasks[task]))
-                rows = paired_rows(old, new, placed.is_keyed, every)
+                rows = claimed(paired_rows(old, new, placed.is_keyed, every), placed.comparison, told)
                 yield from map(placed.sliced, rows) if placed.slices else rows
 
     schema = change_frame.SLICED_ROWS if placing.slices else change_frame.PAIRED_ROWS
@@ -254,14 +256,17 @@ def _order_once(differing: DataFrame, work: Work, tasks: int) -> DataFrame:
     return changes.sortWithinPartitions(*change_frame.ORDER).coalesce(tasks)
 
 
-def _shuffle_again(spark: SparkSession, differing: DataFrame, work: Work, tasks: int) -> DataFrame:
+def _shuffle_again(
+    spark: SparkSession, differing: DataFrame, work: Work, tasks: int, order: DriverAddress | None
+) -> DataFrame:
     """Return what `_order_once` does, if a row's partition is known only after the comparison, or with scripted rows."""
     comparison, rules = work.comparison, work.rules  # Spark pickles what the functions refer to.
     scripted = () if work.rows is None else ("row_id",)
 
     def changed(batches: Batches) -> Batches:
         with wrap_errors():
-            changes = (diff.changes(batch, comparison) for batch in batches if batch.num_rows)
+            known = in_order(comparison, order)
+            changes = (diff.changes(batch, known) for batch in batches if batch.num_rows)
             yield from map(with_row_id, changes) if scripted else changes
 
     def routed(batches: Batches) -> Batches:

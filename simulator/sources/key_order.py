@@ -15,7 +15,7 @@ from simulator.ticdc.table_info import other_unique_indexes
 from simulator.tidb.model.table import ForeignKey, IndexColumn, Table, visible_columns
 from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, encode_key
 
-BEFORE, AFTER, COMES, FOLLOWS = range(4)
+BEFORE, AFTER, COMES, FOLLOWS, NONE = range(5)
 """Roles: of one value, changes with BEFORE precede those with AFTER, and those with COMES, which may be earlier than by
 the row alone, those with FOLLOWS."""
 
