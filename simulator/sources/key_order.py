@@ -45,6 +45,12 @@ class KeyOrder:
         """Whether any table has such a key."""
         return any(map(self.keys, range(len(self.tables))))
 
+    @cached_property
+    def moves_earlier(self) -> bool:
+        """Whether rows may change earlier than by their row alone."""
+        keys = (key for number in range(len(self.tables)) for key in self.keys(number))
+        return any(COMES in roles for key in keys for _, *roles in key.roles)
+
     def keys(self, number: int) -> tuple[OrderedKey, ...]:
         """Return the keys of a table; none if the order of its changes does not matter."""
         if number not in self._keys:

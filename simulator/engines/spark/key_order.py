@@ -137,7 +137,7 @@ def claimed(rows: Batches, comparison: Comparison, driver: DriverAddress | None)
 def in_order(comparison: Comparison, driver: DriverAddress | None) -> Comparison:
     """Return the comparison with the times of rows that have to change in some order, which the driver tells, if there is
     one; for tasks that Spark runs when those that tell it what rows lose and get have ended."""
-    return comparison if driver is None else replace(comparison, fixed=_times(driver))
+    return comparison if driver is None else replace(comparison, fixed=times_of(driver))
 
 
 def tell_all(differing: DataFrame, comparison: Comparison, driver: DriverAddress | None) -> None:
@@ -156,7 +156,8 @@ def tell_all(differing: DataFrame, comparison: Comparison, driver: DriverAddress
 
 
 @lru_cache(1)
-def _times(driver: DriverAddress) -> tuple[FixedTimes, ...]:
+def times_of(driver: DriverAddress) -> tuple[FixedTimes, ...]:
+    """Return the same times alone, for each move."""
     with _connected(driver) as stream, _network():
         stream.write(ASKS)
         _check(stream)

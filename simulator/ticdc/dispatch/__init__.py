@@ -12,6 +12,7 @@ from simulator.ticdc.dispatch.partitions import (
     choose_partitions,
     dispatch_hashes,
     follows_from_handle,
+    follows_from_time,
 )
 from simulator.ticdc.dispatch.routing import (
     Route,
