@@ -28,7 +28,7 @@ class ClaimStore:
     def __init__(self) -> None:
         self._held: list[pa.RecordBatch] = []
         self._rows = 0
-        self._files = ExitStack()
+        self._files, self._open = ExitStack(), ExitStack()
         self._directory: Path | None = None
         self._writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
         self._written = np.zeros(BUCKETS, np.int64)
@@ -46,8 +46,7 @@ class ClaimStore:
             every = pa.concat_batches([NO_CLAIMS, *self._held])
             return handed_on(lambda: [every])
         self._spill()
-        for writer in self._writers.values():
-            writer.close()
+        self._open.close()
         found, count = [NO_CLAIMS], 0
         for bucket in sorted(self._writers):
             with disk_errors(self._directory):
@@ -60,6 +59,7 @@ class ClaimStore:
     def close(self) -> None:
         """Remove the files."""
         self._held.clear()
+        self._open.close()
         self._files.close()
 
     def _spill(self) -> None:
@@ -74,8 +74,9 @@ class ClaimStore:
 
     def _writer(self, bucket: int) -> pa.ipc.RecordBatchStreamWriter:
         if bucket not in self._writers:
-            file = self._files.enter_context(open(self._file(bucket), "wb"))
-            self._writers[bucket] = pa.ipc.new_stream(file, CLAIMS, options=pa.ipc.IpcWriteOptions(compression="lz4"))
+            file = self._open.enter_context(pa.OSFile(str(self._file(bucket)), "wb"))
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            self._writers[bucket] = self._open.enter_context(pa.ipc.new_stream(file, CLAIMS, options=options))
         return self._writers[bucket]
 
     def _parts(self, bucket: int) -> Iterator[pa.RecordBatch]:
