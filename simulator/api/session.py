@@ -30,6 +30,7 @@ from simulator.run import expectations, library
 from simulator.run import scenario as scenarios
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput, StorageOutput
+from simulator.run.plan.step import ChangefeedStopped
 from simulator.run.scenario import Scenario
 from simulator.run.steps.fault import fault_step
 from simulator.run.steps.wait import WaitStep
@@ -131,7 +132,8 @@ class TiCDC:
     def execute(self, sql: str) -> Result:
         """Execute statements as a MySQL client does, and return the result of the last one.
 
-        Raises SqlError with TiDB's number, SQLSTATE and text; statements before the failing one stay executed.
+        Raises SqlError with TiDB's number, SQLSTATE and text; statements before the failing one stay executed. DDL at
+        which TiCDC stops is executed, too: SqlError 1105 says so, and refuses each later commit.
         """
         result = Result()
         for statement in split_script(sql, self._open().upstream().session.sql_mode):
@@ -464,6 +466,8 @@ def _as_sql_error() -> Iterator[None]:
     """Convert DdlError to SqlError, with MySQL's number."""
     try:
         yield
+    except ChangefeedStopped as stop:
+        raise sql_error_with_text(1105, f"the changefeed has stopped: {stop}") from stop
     except DdlError as error:
         raise sql_error_with_text(error_number(error), error.text) from error
 

@@ -24,13 +24,13 @@ A column has one name and type in all of them (`COLUMNS`):
                    also where the other row is not found yet
     commit_ts      TSO
     kind           ROW, DDL, WATERMARK or, in what a task encodes, BOOTSTRAP
-    op             DELETE, UPDATE or INSERT; null for an event that is not a row
+    op             DELETE, UPDATE, INSERT or EMPTY; null for an event that is not a row
     rank           order of a row change among those of its commit-ts (`ticdc.split.SplitRule.ranks`)
     row_id         `ticdc.key_bytes.row_ids`, or the row id that scripted SQL allocated; null for a common handle
     dispatch_hash  hash of the row's dispatcher, 32 bits unsigned
     destination    Kafka partition, numbered through all topics (`ticdc.dispatch.Destinations`)
 
-Every row change has at least one image.
+A row change without an image is of a row that a transaction inserts and deletes (`releases` empty_changes).
 """
 
 from __future__ import annotations
@@ -46,6 +46,9 @@ Ints = npt.NDArray[np.int64]
 
 DELETE, UPDATE, INSERT = range(OPERATIONS := 3)
 """The order of row changes with one commit-ts (tiflow: cdc/processor/sourcemanager/engine/pebble/encoding/key.go)."""
+
+EMPTY = OPERATIONS
+"""The op of a row change without an image."""
 
 ROW, DDL, WATERMARK = range(3)
 """The order of events with one commit-ts."""
@@ -90,9 +93,9 @@ def row_changes_schema(*optional: str) -> pa.Schema:
 
 
 def op_of(before: pa.Array, after: pa.Array) -> npt.NDArray[np.int8]:
-    """Return DELETE, UPDATE or INSERT, by which of the images exist."""
+    """Return DELETE, UPDATE, INSERT or EMPTY, by which of the images exist."""
     was, stays = (~np.asarray(image.is_null()) for image in (before, after))
-    return np.select([was & stays, was], [UPDATE, DELETE], INSERT).astype(np.int8)
+    return np.select([was & stays, was, stays], [UPDATE, DELETE, INSERT], EMPTY).astype(np.int8)
 
 
 def ints(batch: pa.RecordBatch, name: str) -> Ints:

@@ -41,6 +41,15 @@ def restore_nulls(values: pa.Array, like: pa.Array) -> pa.Array:
     return values.take(pa.array(np.cumsum(there) - 1, mask=~there))
 
 
+def with_columns(images: pa.Array, columns: int, change: Callable[[list[pa.Array]], Sequence[pa.Array]]) -> pa.Array:
+    """Return images (binary, null for no row) with other columns: those that a function makes of the `columns` that they
+    have (binary, without the rows that are null)."""
+    if images.null_count == len(images):
+        return images
+    image = split(images.drop_null(), columns)
+    return restore_nulls(pack(change([image.cells(place) for place in range(columns)])), images)
+
+
 FEW_ROWS = 64
 """In so few rows all columns are cut at once, whatever is asked for: a call costs more than the cells."""
 

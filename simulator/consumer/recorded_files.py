@@ -137,8 +137,8 @@ def _records(shard: FixtureFile, first_line: int, block: bytes) -> pa.RecordBatc
     """Parse a block by columns if every line has the form that the fixtures sink writes, else line by line."""
     try:
         table = pj.read_json(pa.BufferReader(block), pj.ReadOptions(block_size=BLOCK << 1), OPTIONS)
-        batch = table.combine_chunks().to_batches()[0]
-        if _is_whole(batch, block):
+        batch = next(iter(table.combine_chunks().to_batches()), None)
+        if batch is not None and _is_whole(batch, block):
             keys, values = (decode_base64(batch.column(name)) for name in ("key", "value"))
             return pa.RecordBatch.from_arrays(
                 [batch.column("offset"), batch.column("timestamp"), keys, values], schema=RECORD_SCHEMA

@@ -23,6 +23,7 @@ from simulator.ticdc.dispatch import Destinations, Route
 from simulator.ticdc.filters.event_filters import EventFilters, reads_values, rule_ignoring_row
 from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.ticdc.filters.row_expressions import passing_rows
+from simulator.ticdc.older_rows import without_marks
 from simulator.ticdc.split import SplitRule
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -121,7 +122,9 @@ def _splitting(changes: pa.RecordBatch, rules: RowRules) -> npt.NDArray[np.bool_
         if number >= 0 and (columns := rules.splitting_columns(number)):
             definition, rows = rules.tables[number].table, pa.array(at)
             names = [column.name for column in visible_columns(definition)]
-            old, new = (LazyCells(image.take(rows), names) for image in (before, after))
+            old, new = (
+                LazyCells(without_marks(image.take(rows), rules.split.release), names) for image in (before, after)
+            )
             is_split[at] = split.keys_changed(definition, old, new, rules.split, columns)
     return is_split
 
@@ -146,7 +149,7 @@ def to_events(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch:
     table, commit_ts = ints(changes, "table"), ints(changes, "commit_ts")
     before, after, handle = (changes.column(name) for name in ("before", "after", "handle"))
     # Dispatched by the new row, or the old one of a DELETE (tiflow: partition/index_value.go).
-    dispatched = pc.coalesce(after, before)
+    dispatched = without_marks(pc.coalesce(after, before), rules.split.release)
     hashed, destination = np.zeros(count, np.int64), np.zeros(count, np.int64)
     row_id: list[pa.Array] = []
     places: list[Ints] = []
@@ -196,7 +199,10 @@ def _row_ids_and_hashes(
     )
     names = [column.name for column in visible_columns(table)]
     texts = LazyCells(images, names, key_bytes.column_from_row_id(table, row_ids))
-    return row_ids, dispatch.dispatch_hashes(rules.routes[number], table, texts, len(images))
+    hashes = dispatch.dispatch_hashes(rules.routes[number], table, texts, len(images))
+    if images.null_count:  # a row without columns is dispatched by its table (tiflow v5.0.3 dispatcher/index_value.go)
+        hashes = np.where(np.asarray(images.is_null()), dispatch.table_hash(table), hashes)
+    return row_ids, hashes
 
 
 def _fill_row_ids(known_ids: pa.Array, handles: pa.Array, number: int, table: Table) -> pa.Array:

@@ -100,11 +100,18 @@ V4_0_13 = replace(V4_0_11, name="v4.0.13", max_batch_size=16, avro_zero_dates=Tr
 
 V4_0_14 = replace(V4_0_13, name="v4.0.14", options=V4_0_13.options | option_names.SASL)
 
-V4_0_15 = replace(V4_0_14, name="v4.0.15", handle_split="in place", avro_unsigned_crashes=False)
+V4_0_15 = replace(
+    V4_0_14,
+    name="v4.0.15",
+    handle_split="in place",
+    avro_unsigned_crashes=False,
+    empty_changes=V4_0_14.empty_changes - {"open-protocol"},
+)
 
 V4_0_16 = replace(
     V4_0_15,
     name="v4.0.16",
+    empty_changes=frozenset(),
     partition_ddl_loses_rows=False,
     avro_json_crashes=False,
     **SIZE_CHECK,

@@ -19,6 +19,7 @@ RESTORED_TEXT: dict[str, Any] = dict(
     **TOPIC_LIMIT,
     avro_json_crashes=False,
     ddl_text="restored",
+    older_rows="text",
     refuses_zero_partitions=True,
     canal_forces_old_value=True,
 )
@@ -40,10 +41,22 @@ V5_0_2 = replace(V5_0_1, name="v5.0.2", avro_zero_dates=True, avro_instants=True
 
 V5_0_3 = replace(V5_0_2, name="v5.0.3", options=V5_0_2.options | option_names.SASL)
 
-V5_0_4 = replace(V5_0_3, name="v5.0.4", handle_split="in place", avro_unsigned_crashes=False)
+V5_0_4 = replace(
+    V5_0_3,
+    name="v5.0.4",
+    handle_split="in place",
+    avro_unsigned_crashes=False,
+    empty_changes=V5_0_3.empty_changes - {"open-protocol"},
+)
 
 V5_0_6 = replace(
-    V5_0_4, name="v5.0.6", partition_ddl_loses_rows=False, **SIZE_CHECK, **TOPIC_LIMIT, avro_json_crashes=False
+    V5_0_4,
+    name="v5.0.6",
+    partition_ddl_loses_rows=False,
+    **SIZE_CHECK,
+    **TOPIC_LIMIT,
+    avro_json_crashes=False,
+    empty_changes=frozenset(),
 )
 V5_1_0 = replace(
     V5_0_0,
@@ -58,11 +71,15 @@ V5_1_0 = replace(
 
 V5_1_1 = replace(V5_1_0, name="v5.1.1", handle_split="in place")
 
-V5_1_2 = replace(V5_1_1, name="v5.1.2", avro_unsigned_crashes=False)
+V5_1_2 = replace(
+    V5_1_1, name="v5.1.2", avro_unsigned_crashes=False, empty_changes=V5_1_1.empty_changes - {"open-protocol"}
+)
 
 V5_1_4 = replace(
     V5_1_2,
     name="v5.1.4",
+    older_rows="text",
+    empty_changes=frozenset(),
     partition_ddl_loses_rows=False,
     **SIZE_CHECK,
     **TOPIC_LIMIT,
@@ -72,7 +89,7 @@ V5_1_4 = replace(
 
 V5_1_5 = replace(V5_1_4, name="v5.1.5", eligibility="after")
 
-V5_2_0 = replace(V5_1_1, name="v5.2.0", protocols=V5_1_0.protocols | {"craft"})
+V5_2_0 = replace(V5_1_1, name="v5.2.0", protocols=V5_1_0.protocols | {"craft"}, empty_changes=V5_1_2.empty_changes)
 
 V5_2_2 = replace(
     V5_2_0,
@@ -83,11 +100,14 @@ V5_2_2 = replace(
     avro_unsigned_crashes=False,
 )
 
-V5_2_4 = replace(V5_2_2, name="v5.2.4", **RESTORED_TEXT, options=V5_2_2.options | option_names.TIMEOUTS)
+V5_2_4 = replace(
+    V5_2_2, name="v5.2.4", **RESTORED_TEXT, options=V5_2_2.options | option_names.TIMEOUTS, empty_changes=frozenset()
+)
 
 V5_3_0 = replace(
     V5_2_0,
     name="v5.3.0",
+    empty_changes=frozenset(),
     partition_ddl_loses_rows=False,
     **SIZE_CHECK,
     avro_unsigned_crashes=False,

@@ -188,11 +188,14 @@ V6_5_8 = replace(
     V6_5_7, name="v6.5.8", **NO_DISCARDED_DDL, options=V6_5_7.options | {"synced-status", "enable-table-monitor"}
 )
 
-V6_5_9 = replace(V6_5_8, name="v6.5.9", cdc_schemas=frozenset({"tidb_cdc"}), exchange_keeps_validation=True)
+V6_5_9 = replace(
+    V6_5_8, name="v6.5.9", older_rows="typed", cdc_schemas=frozenset({"tidb_cdc"}), exchange_keeps_validation=True
+)
 
 V6_5_10 = replace(
     V6_5_9,
     name="v6.5.10",
+    older_timestamps_in_utc=False,
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),

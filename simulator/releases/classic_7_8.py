@@ -108,11 +108,12 @@ V7_1_4 = replace(
     options=V7_1_3.options | option_names.AVRO_WATERMARK | {"synced-status"},
 )
 
-V7_1_5 = replace(V7_1_4, name="v7.1.5", exchange_keeps_validation=True)
+V7_1_5 = replace(V7_1_4, name="v7.1.5", older_rows="typed", exchange_keeps_validation=True)
 
 V7_1_6 = replace(
     V7_1_5,
     name="v7.1.6",
+    older_timestamps_in_utc=False,
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"snapshot"}),
@@ -192,6 +193,8 @@ V7_5_1 = replace(
 V7_5_2 = replace(
     V7_5_1,
     name="v7.5.2",
+    older_rows="typed",
+    older_timestamps_in_utc=False,
     ddl_text_default_parentheses=True,
     simple_sorted="types",
     exchange_keeps_validation=True,
@@ -265,6 +268,7 @@ V7_6_0 = replace(
 V8_0_0 = replace(
     V7_6_0,
     name="v8.0.0",
+    older_rows="typed",
     ddl_text_mode="job",
     simple_sorted="names",
     simple_location="Etc/UTC",
@@ -282,6 +286,7 @@ V8_0_0 = replace(
 V8_1_0 = replace(
     V8_0_0,
     name="v8.1.0",
+    older_timestamps_in_utc=False,
     exchange_keeps_validation=True,
     default_parentheses=True,
     gb18030=True,
@@ -338,6 +343,7 @@ V8_4_0 = replace(
 V8_5_0 = replace(
     V8_4_0,
     name="v8.5.0",
+    index_splits=True,
     debezium_keys=True,
     debezium_cleans_names=True,
     debezium_defaults="texts",

@@ -50,6 +50,11 @@ class Release(
         """The name for users: `v8.5.4 (new)`."""
         return f"{self.name} ({self.architecture})"
 
+    @property
+    def older_rows_differ(self) -> bool:
+        """Whether old values of rows that are older than a column may be others than TiDB reads."""
+        return self.older_rows != "typed" or self.older_timestamps_in_utc
+
 
 @cache
 def behaviours() -> tuple[Behaviour, ...]:

@@ -74,6 +74,14 @@ class RowBehaviours:
         protocols=("open-protocol", "csv"),
         settings=("enable-old-value",),
     )
+    empty_changes: frozenset[str] = ROWS(
+        "Protocols with a message of a row that a transaction of BEGIN inserts and deletes, which TiDB deletes from TiKV "
+        "though it is not there: an INSERT without columns ((Open Protocol before 4.0.15, 5.0.4, 5.1.2 and 5.2: %s; "
+        "Canal-JSON and Maxwell before 4.0.16, 5.0.6, 5.1.4, 5.2.4 and 5.3: %s)); Avro cannot encode it",
+        "cdc/sink/codec/json.go AppendRowChangedEvent",
+        "cdc/processor/pipeline/sink.go emitEvent",
+        first=frozenset({"open-protocol", "canal-json", "maxwell", "avro"}),
+    )
     claim_check_by_row: bool = ROWS(
         "Whether claim-check's files are called by day and row, "
         "`{date}/{schema}-{table}-{commitTs}-{startTs}-{handle key}.json`, and messages say that name alone ((7.3.0: "
@@ -81,6 +89,25 @@ class RowBehaviours:
         "pkg/sink/codec/common/message.go",
         sink="kafka",
         settings=("large-message-handle-option",),
+    )
+    older_rows: str = ROWS(
+        "What rows that were last written before ADD COLUMN have in that column, as old values",
+        "cdc/entry/mounter.go getDefaultOrZeroValue",
+        "pkg/common/event/chunk.go",
+        values={
+            "default": "the column's present default as text, NULL if it may be NULL ((up to 4.0.16, 5.0, 5.1.3, 5.2.3, "
+            "5.3.0: %s))",
+            "text": "the value that TiDB reads, as the text that TableInfo has of it, whatever the type ((5.1.4, 5.2.4, "
+            "5.3.1 to 6.5.8, 6.6, 7.0 to 7.1.4, 7.2 to 7.5.1, 7.6: there; tiflow issues 3929 and 4048))",
+            "typed": "the value that TiDB reads ((6.5.9+, 7.1.5+, 7.5.2+, 8.0+: there; new: %s; tiflow issue 10803))",
+        },
+        first="default",
+    )
+    older_timestamps_in_utc: bool = ROWS(
+        "Whether a TIMESTAMP that such rows lack is in UTC, and not in `--tz` ((up to 6.5.9, 7.1.5, 7.5.1, 7.6 and 8.0: "
+        "%s))",
+        "cdc/entry/mounter.go getDefaultOrZeroValue",
+        first=True,
     )
     quoted_unicode: int = OPEN(
         "Version of Unicode whose characters stay as they are in BINARY and VARBINARY of Open Protocol, later ones "

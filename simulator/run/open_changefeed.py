@@ -27,7 +27,15 @@ from simulator.releases import Release
 from simulator.run import execute
 from simulator.run.outputs import MemoryOutput
 from simulator.run.plan import Plan, assemble_plan
-from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, joined, starting
+from simulator.run.plan.step import (
+    ChangefeedStopped,
+    PlanContext,
+    RunPosition,
+    ScenarioStep,
+    StepResult,
+    joined,
+    starting,
+)
 from simulator.run.steps.sql import apply_events, execute_statement, with_upstream
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
@@ -92,6 +100,9 @@ class OpenChangefeed:
         self.sums: dict[tuple[str, str], ChangeSum] | None = {} if keep_history else None
         """Of the row changes that were sent; None without history, and after a fault."""
 
+        self.stopped: ChangefeedStopped | None = None
+        """The statement at which the changefeed has stopped. TiDB goes on, and nothing more is sent."""
+
     @property
     def watermark(self) -> int:
         """The last watermark that was sent."""
@@ -104,8 +115,10 @@ class OpenChangefeed:
 
         They are sent together, as in a run: batches, and the order that a fault gives to rows, reach across steps.
         Raises UserError for an impossible step, after it has sent those before it; UserError for a fault that the
-        changefeed cannot have, and then no step is played; and DeliveryError.
+        changefeed cannot have, and then no step is played; ChangefeedStopped if it has stopped; and DeliveryError.
         """
+        if self.stopped is not None:
+            raise self.stopped
         self.deliver()
         positions, results, planned = [self.position], list[StepResult](), self._context
         self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
@@ -137,10 +150,21 @@ class OpenChangefeed:
         Unless `prompt`, the messages may wait for `deliver`, which all other methods call. DDL, many statements and a
         fault do not let them wait. Raises SqlError and DdlError with TiDB's texts, and DeliveryError. A failed statement
         changes nothing but the auto ids that it used; failed DDL commits an open transaction first.
+
+        Raises ChangefeedStopped for DDL at which TiCDC stops, which TiDB has executed, and for each later commit, which is
+        refused.
         """
         if not self._waiting:
             self._sent_to = [self.position]
-        position, result, outcome = execute_statement(text, self.position, self._context)
+        try:
+            position, result, outcome = execute_statement(text, self.position, self._context)
+        except ChangefeedStopped as stop:
+            if self.stopped is not None:
+                raise self.stopped from None
+            self._stop(stop)
+            raise
+        if self.stopped is not None and outcome.events:
+            raise self.stopped
         self._waiting.append(result)
         self._sent_to.append(position)
         self._note((self.position, position), (result,))
@@ -160,7 +184,7 @@ class OpenChangefeed:
         """Send the events of a statement that a session has executed elsewhere, and return the last commit-ts.
 
         They commit at `now_ms` or later; `upstream` is the state after them. Unless `prompt`, their messages may wait
-        for `deliver`. Raises DdlError if TiCDC would stop the changefeed, and DeliveryError; then the state is as before.
+        for `deliver`. If TiCDC stops at one, `stopped` says so. Raises DeliveryError; then the state is as before.
         """
         has_ddl = any(isinstance(event, CompletedDdl) for event in events)
         if prompt or has_ddl or not self._waiting or len(self._waiting) >= MOST_WAITING:
@@ -177,6 +201,9 @@ class OpenChangefeed:
             self._note((position, behind), (result,))
             if prompt or has_ddl or self.faults.expected:
                 self.deliver()
+        except ChangefeedStopped as stop:
+            self._stop(stop)
+            return tso.compose(stop.behind.now_ms)
         except SimulatorError:
             self.position, self._context = position, planned
             del self._cursors[known[0] :], self._additions[known[1] :]
@@ -189,19 +216,34 @@ class OpenChangefeed:
     ) -> None:
         """Like `send_events`, but send nothing: an earlier changefeed has sent these events."""
         self.deliver()
-        behind, result, _ = self._applied(events, upstream, now_ms)
+        try:
+            behind, result, _ = self._applied(events, upstream, now_ms)
+        except ChangefeedStopped as stop:
+            behind, result = stop.behind, stop.result
         self._note((self.position, behind), (result,))
         self._resolved_ms = behind.now_ms - 1
 
     def _applied(
         self, events: Sequence[CommittedTransaction | CompletedDdl], upstream: Upstream, now_ms: int
     ) -> tuple[RunPosition, StepResult, int]:
-        """Return the position after events, their result, and the millisecond of the last one."""
-        before = with_upstream(self.position, self._context).not_before(now_ms)
-        behind, result = apply_events(tuple(events), before, self._context, "")
+        """Return the position after events, their result, and the millisecond of the last one. Raises ChangefeedStopped."""
+        before, stop = with_upstream(self.position, self._context).not_before(now_ms), None
+        try:
+            behind, result = apply_events(tuple(events), before, self._context, "")
+        except ChangefeedStopped as error:
+            stop, behind, result = error, error.behind, error.result
         last_ms = behind.now_ms
         behind = replace(behind, state=upstream, catalog=upstream.catalog, session=upstream.session).passed(1)
+        if stop is not None:
+            raise ChangefeedStopped(stop, behind, result)
         return behind, result, last_ms
+
+    def _stop(self, stop: ChangefeedStopped) -> None:
+        """Send what is before the statement that stops the changefeed, with a last watermark, and nothing from now on."""
+        self.deliver()
+        last = replace(stop.behind, now_ms=stop.behind.now_ms - 1)
+        self._send((self.position, last), (stop.result,), True)
+        self.position, self.stopped = stop.behind, stop
 
     def replace_upstream(self, upstream: Upstream) -> None:
         """Take other rows as those of the tables, which an earlier changefeed has sent."""
@@ -287,6 +329,8 @@ class OpenChangefeed:
     ) -> None:
         """Send results. Those of statements are `noted`, and each ends a flush."""
         last = positions[-1]
+        if self.stopped is not None:
+            return None if noted else self._note(positions, results)
         if not final and last.now_ms == positions[0].now_ms and not any(part.jobs or part.rows for part in results):
             if not noted:
                 self._note(positions, results)

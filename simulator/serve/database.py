@@ -339,6 +339,7 @@ class Database:
             if isinstance(error, DeliveryError):
                 self.failure = error
             raise
+        self.failure = self.changefeed.stopped
         self.history.add(commit_ts, before)
         if any(isinstance(event, CompletedDdl) for event in events):
             kept = {key for key, rows in after.rows.items() if before.rows.get(key) is rows}

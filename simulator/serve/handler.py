@@ -145,9 +145,9 @@ class ClientHandler:
                     await asyncio.sleep(WAIT_FOR_KAFKA_SECONDS)
                 else:
                     await self._wait_for(outcome.client, ended, deadline, statement)
-        except (SqlError, DdlError):
-            raise
         except SimulatorError as error:
+            if isinstance(error, SqlError | DdlError) and error is not server.database.failure:
+                raise
             raise SqlError(
                 1105, "HY000", f"the changefeed cannot send this commit, which is rolled back: {error}"
             ) from None

@@ -35,6 +35,7 @@ CHANGES = pa.schema(
         ("row_id", pa.int64()),
         ("before", pa.binary()),
         ("after", pa.binary()),
+        ("lacking", pa.binary()),
     ]
 )
 
@@ -91,7 +92,8 @@ def commit_record(
             continue
         tables = []
         for changes in event.changes:
-            arrays = [changes.partition, changes.handle, changes.row_id, changes.before, changes.after]
+            lacking = pa.nulls(len(changes.handle), pa.binary()) if changes.lacking is None else changes.lacking
+            arrays = [changes.partition, changes.handle, changes.row_id, changes.before, changes.after, lacking]
             table = changes.table
             tables.append(LoggedTable(table.schema, table.name, pa.RecordBatch.from_arrays(arrays, schema=CHANGES)))
             if table_of(changes) in rows:

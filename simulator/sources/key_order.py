@@ -9,7 +9,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from simulator.errors import SqlError
+from simulator.errors import SchemaError, SqlError
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc.table_info import other_unique_indexes
 from simulator.tidb.model.table import ForeignKey, IndexColumn, Table, visible_columns
@@ -90,7 +90,7 @@ def _is_computable(key: UniqueKey, table: Table) -> bool:
     """Return whether the key's values follow from a row; those of a multi-valued index do not."""
     try:
         encode_key(table, key, {column.name: pa.array([], pa.string()) for column in visible_columns(table)})
-    except SqlError:
+    except (SchemaError, SqlError):
         return False
     return True
 

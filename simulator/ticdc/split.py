@@ -16,17 +16,17 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask, Texts, columns
-from simulator.columns.change_frame import DELETE, INSERT, UPDATE, ints, op_of
+from simulator.columns.change_frame import DELETE, EMPTY, INSERT, UPDATE, ints, op_of
 from simulator.releases import Release
 from simulator.ticdc.key_bytes import columns_known_by_handle
 from simulator.ticdc.table_info import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, flags, handle_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family
 
-SPLIT_DELETE, SPLIT_INSERT = 3, 4
-"""The two parts of a split UPDATE, in addition to DELETE, UPDATE and INSERT."""
+SPLIT_DELETE, SPLIT_INSERT = 4, 5
+"""The two parts of a split UPDATE, in addition to DELETE, UPDATE, INSERT and EMPTY."""
 
-OPS = np.array([DELETE, UPDATE, INSERT, DELETE, INSERT], np.int8)
+OPS = np.array([DELETE, UPDATE, INSERT, EMPTY, DELETE, INSERT], np.int8)
 """The operation of each kind."""
 
 NULL = b"null"
@@ -150,7 +150,8 @@ def add_ranks(changes: pa.RecordBatch, rule: SplitRule) -> pa.RecordBatch:
 
 
 def _ranked(changes: pa.RecordBatch, kinds: Kinds, rule: SplitRule) -> pa.RecordBatch:
-    ranks = np.array(rule.ranks, np.int8)
+    delete, update, insert, *parts = rule.ranks
+    ranks = np.array([delete, update, insert, delete, *parts], np.int8)
     return changes.append_column("op", pa.array(OPS[kinds])).append_column("rank", pa.array(ranks[kinds]))
 
 

@@ -30,13 +30,13 @@ def images_in_zone(images: pa.Array, table: Table, zone: str) -> pa.Array:
     """Return row images (binary, null for no row) with TIMESTAMPs of UTC in the local time of a zone."""
     columns = visible_columns(table)
     places = [place for place, column in enumerate(columns) if has_zone(column.type)] if zone else []
-    if not places or images.null_count == len(images):
-        return images
-    image = row_image.split(images.drop_null(), len(columns))
-    cells = [image.cells(place) for place in range(len(columns))]
-    for place in places:
-        cells[place] = to_local(cells[place], zone)
-    return row_image.restore_nulls(row_image.pack(cells), images)
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        for place in places:
+            cells[place] = to_local(cells[place], zone)
+        return cells
+
+    return row_image.with_columns(images, len(columns), change) if places else images
 
 
 def has_zone(type: ColumnType) -> bool:

@@ -13,7 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simulator.consumer.event_lines import lines, quote_if_needed, raw_lines
-from simulator.consumer.records import Record, read_records
+from simulator.consumer.recorded_files import read_batches
+from simulator.consumer.records import FixtureFile, Record, read_records
 from simulator.errors import UserError
 
 TS = 415508878783938562
@@ -141,6 +142,14 @@ def test_jsonl_fixtures_are_read_by_topic_and_partition(tmp_path: Path) -> None:
         write(tmp_path, record.topic, record.partition, EMPTY)
     (tmp_path / "summary.json").write_text("{}")
     assert records == list(read_records(str(tmp_path)))
+
+
+def test_a_file_of_a_blank_line_has_no_record(tmp_path: Path) -> None:
+    path = write(tmp_path, "a", 0, "")
+    with pytest.raises(UserError, match=f"{path}, line 1: "):
+        list(lines(read_records(str(tmp_path))))
+    with pytest.raises(UserError, match=f"{path}, line 1: "):
+        list(read_batches(FixtureFile("a", 0, path)))
 
 
 @pytest.mark.parametrize(

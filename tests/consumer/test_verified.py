@@ -58,6 +58,10 @@ UPDATE test.`a b` SET `i d` = 5 WHERE `i d` = 4;
     "gone": "CREATE TABLE gone (id INT PRIMARY KEY, v VARCHAR(9)); INSERT INTO gone VALUES (1, 'first'); "
     "INSERT INTO gone VALUES (2, 'second'); UPDATE gone SET v = 'third' WHERE id = 1; DELETE FROM gone WHERE id = 2; "
     "DROP TABLE gone",
+    "zeros": "SET sql_mode = ''; CREATE TABLE t (id INT PRIMARY KEY, a TIMESTAMP NULL DEFAULT '2020-01-01', b TIMESTAMP NULL);"
+    "INSERT INTO t VALUES (1, 0, 0), (2, NULL, NULL), (3, '2020-01-01', NULL); UPDATE t SET b = NULL WHERE id = 1",
+    "zero dates": "SET sql_mode = ''; CREATE TABLE t (id INT PRIMARY KEY, a DATETIME DEFAULT '2020-01-01', b DATE DEFAULT "
+    "'2020-01-01'); INSERT INTO t VALUES (1, 0, 0), (2, NULL, 0), (3, '2020-01-01', NULL); UPDATE t SET b = NULL WHERE id = 1",
 }
 TIMED = "enable-tidb-extension=true"
 TEXTS = "avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
@@ -100,6 +104,9 @@ def checks(verification: Verification) -> set[str]:
         ("update", "open-protocol", "v6.5.6", AFTER, RIGHT),
         ("truncate", "debezium", "v8.5.3", AFTER, UNPROVED),
         ("update", "debezium", "new:v8.5.7", AFTER, RIGHT),
+        ("zeros", "debezium", "v8.5.3", TRUTH, RIGHT),
+        ("zeros", "debezium", "new:v8.5.4", TRUTH, RIGHT),
+        ("zero dates", "debezium", "v8.5.3", TRUTH, RIGHT),
         ("scale", "avro", "v8.5.3", TRUTH, RIGHT),
         ("unique", "avro", "new:v8.5.7", TRUTH, UNPROVED),
         ("unique", "avro", "new:v8.5.7", AFTER, UNPROVED),

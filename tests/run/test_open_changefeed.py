@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from support.playing import play
 
-from simulator import releases
+from simulator import TiCDC, releases
+from simulator.consumer.decode import DdlEvent, RowEvent, Watermark
 from simulator.consumer.records import read_records
-from simulator.errors import UserError
+from simulator.errors import SqlError, UserError
 from simulator.run import open_changefeed
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput
@@ -182,3 +183,25 @@ def test_messages_wait_until_they_are_delivered() -> None:
     waiting = len(sent)
     opened.deliver()
     assert waiting == before < len(sent)
+
+
+@pytest.mark.parametrize("release", ["v5.4.0", "v6.1.0", "v7.5.7", "v8.0.0"])
+def test_tidb_renames_twice_and_the_changefeed_stops(release: str, tmp_path: Path) -> None:
+    """What is before the statement is sent, with a watermark; TiDB has its rows by their new names."""
+    with TiCDC(release, databases=()) as ticdc:
+        ticdc.execute(
+            "CREATE TABLE t (id INT PRIMARY KEY); CREATE TABLE u (id INT PRIMARY KEY); INSERT INTO t VALUES (1)"
+        )
+        with pytest.raises(SqlError, match="changefeed has stopped.*ErrSnapshotTableNotFound.*table 0 not found"):
+            ticdc.execute("BEGIN; INSERT INTO u VALUES (2); RENAME TABLE t TO tmp, u TO t, tmp TO u")
+        assert (ticdc.rows("test.t"), ticdc.rows("test.u")) == ([{"id": 2}], [{"id": 1}])
+        with pytest.raises(SqlError, match="RENAME TABLE t TO tmp"):
+            ticdc.execute("INSERT INTO t VALUES (3)")
+        assert ticdc.execute("SELECT * FROM t").rows == (("2",),)
+        events = ticdc.events()
+        rows = [(event.table, event.after) for event in events if isinstance(event, RowEvent)]
+        assert rows == [("t", {"id": "1"}), ("u", {"id": "2"})]
+        assert not [event for event in events if isinstance(event, DdlEvent) and "RENAME" in event.query]
+        assert events[-1] == Watermark(ticdc.watermark)
+        assert ticdc.events() == []
+        ticdc.truth(tmp_path / "truth")

@@ -14,9 +14,10 @@ from support.databases import Table, write
 from support.playing import play
 from support.processes import started
 
-from simulator import releases, tso
+from simulator import TiCDC, releases, tso
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.consumer.records import read_records
+from simulator.errors import EncodeError
 from simulator.run.plan.step import PlanContext, starting
 from simulator.run.plan.upstream_rows import with_rows
 from simulator.run.steps.snapshot import SnapshotStep
@@ -189,6 +190,28 @@ def test_a_carriage_return_in_a_text_reaches_the_row(tmp_path: Path, step: str) 
     assert [value(event.after, "v") for event in rows(played(path))] == ["a\r\nb\rc"]
 
 
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ("sql-file = 'story.sql'\ncharset = 'gbk'", ""),
+        ("sql-file = 'story.sql'", "not UTF-8"),
+        ("sql-file = 'story.sql'\ncharset = 'cp850'", "charset 'cp850' is not read: accepted are utf8mb4, latin1, gbk"),
+        ("sql = 'SELECT 1'\ncharset = 'gbk'", "charset: only a snapshot and a file of SQL have a character set"),
+    ],
+)
+def test_a_step_reads_a_file_of_another_character_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str, words: str
+) -> None:
+    text = "CREATE TABLE t (id INT PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, '謀文')"
+    (tmp_path / "story.sql").write_bytes(text.encode("gbk"))
+    path = story(tmp_path, f"[[step]]\n{step}\n", "story.toml")
+    if not words:
+        assert [value(event.after, "v") for event in rows(played(path))] == ["謀文"]
+        return
+    assert play("run", path, "--sink-uri", URI, "--fixtures", tmp_path / "out") == 2
+    assert words in capsys.readouterr().err
+
+
 def test_an_open_transaction_ends_with_its_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = changes(played(story(tmp_path, SHOP + "BEGIN; DELETE FROM item;")))
     assert [op for op, _, _ in found] == ["INSERT", "INSERT", "INSERT"]
@@ -337,3 +360,55 @@ def test_watermarks_come_in_real_time_while_a_wait_passes(tmp_path: Path) -> Non
             if line.startswith("shop/0@") and "WATERMARK" in line:
                 began.append(time.monotonic())
     assert len(began) >= 5 and 0.6 < began[-1] - began[0] < 10
+
+
+EMPTY_CHANGES = {
+    "default": [b"{}", b'{"u":{"id":{"t":3,"h":true,"f":11,"v":2}}}'],
+    "canal-json": [
+        b'"pkNames":[],"isDdl":false,"type":"INSERT"',
+        b'"sqlType":{},"mysqlType":{},"data":[null],"old":[null]}',
+    ],
+    "maxwell": [b'{"database":"test","table":"t","type":"insert","ts":1735689600}'],
+}
+"""What is only in messages of a row that a transaction inserts and deletes."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("release", "protocols"),
+    [
+        ("v4.0.14", ["default", "canal-json", "maxwell"]),
+        ("v4.0.15", ["canal-json", "maxwell"]),
+        ("v4.0.16", []),
+        ("v5.0.3", ["default", "canal-json", "maxwell"]),
+        ("v5.0.4", ["canal-json", "maxwell"]),
+        ("v5.1.1", ["default", "canal-json", "maxwell"]),
+        ("v5.2.3", ["canal-json", "maxwell"]),
+        ("v5.2.4", []),
+        ("v5.3.0", []),
+    ],
+)
+def test_a_row_that_a_transaction_inserts_and_deletes_is_a_message_without_columns(
+    release: str, protocols: list[str], tmp_path: Path
+) -> None:
+    """TiDB deletes it from TiKV, where it is not; a single statement does not."""
+    sql = (
+        "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE id = 2; DELETE FROM t;\n"
+    )
+    inside = "BEGIN; INSERT INTO t VALUES (1); UPDATE t SET id = 2; COMMIT"
+    (config := tmp_path / "changefeed.toml").write_text("enable-old-value = true\n")
+    for protocol, only in EMPTY_CHANGES.items():
+        out, truth = tmp_path / protocol, tmp_path / f"{protocol}-truth"
+        options = "--release", release, "--config", config, "--sink-uri", f"kafka://a:9/t?protocol={protocol}"
+        assert play("run", story(tmp_path, sql + inside), *options, "--fixtures", out, "--truth", truth) == 0
+        values = [record.value or b"" for record in read_records(str(out))]
+        found = [value for value in values if all(part in value for part in only)]
+        assert len(found) == (protocol in protocols), (protocol, values)
+        assert play("verify", out, "--truth", truth) == 0
+
+
+def test_avro_stops_at_a_row_that_a_transaction_inserts_and_deletes() -> None:
+    """The releases that encode it have no columns for its schema."""
+    uri = "kafka://a:9/t?protocol=avro&registry=memory://"
+    with TiCDC("v5.0.3", sink_uri=uri) as ticdc, pytest.raises(EncodeError, match="inserts and deletes.*v5.0.3"):
+        ticdc.execute("CREATE TABLE t (id INT PRIMARY KEY); BEGIN; INSERT INTO t VALUES (1); DELETE FROM t; COMMIT")

@@ -8,6 +8,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
@@ -231,3 +232,25 @@ def test_a_changefeed_that_stops_refuses_later_commits(connect: Connect) -> None
         _, text = client.error("INSERT INTO t VALUES (3, 'short')")
         assert "the changefeed cannot send this commit" in text and "ErrMessageTooLarge" in text
         assert client.run("SELECT id FROM t") == ((1,), (2,))
+
+
+def test_tidb_executes_the_statement_that_stops_the_changefeed(connect: Connect, tmp_path: Path) -> None:
+    """Later commits are refused, and sent by a changefeed that begins anew."""
+    for commits in (False, True):
+        with (
+            closing(DataDirectory(tmp_path / "data", "v8.0.0", 455000614502400000)) as data,
+            TiCDC("v8.0.0", databases=(), start_ts=data.start_ts) as ticdc,
+            TiCDCServer(ticdc, data=data) as server,
+        ):
+            client = connect(server.port)
+            if not commits:
+                client.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+                client.run("RENAME TABLE t TO t1, t1 TO t2")
+                _, text = client.error("INSERT INTO t2 VALUES (2)")
+                assert "the changefeed cannot send this commit" in text and "ErrSnapshotTableNotFound" in text
+                assert client.run("SELECT id FROM t2") == ((1,),)
+                assert [event.table for event in server.events() if isinstance(event, RowEvent)] == ["t"]
+            else:
+                client.run("INSERT INTO t2 VALUES (2)")
+                assert [event.after for event in server.events() if isinstance(event, RowEvent)] == [{"id": "2"}]
+            client.close()

@@ -26,10 +26,10 @@ def served(tmp_path: Path, connect: Callable[..., Any]) -> Served:
     """Serves the rows of a directory to a client."""
 
     @contextmanager
-    def server_and_client(resume: bool = False) -> Iterator[tuple[TiCDCServer, Any]]:
+    def server_and_client(resume: bool = False, release: str = "v8.5.3") -> Iterator[tuple[TiCDCServer, Any]]:
         with (
-            closing(DataDirectory(tmp_path / "data", "v8.5.3", START_TS)) as data,
-            TiCDC("v8.5.3", databases=(), start_ts=data.start_ts) as ticdc,
+            closing(DataDirectory(tmp_path / "data", release, START_TS)) as data,
+            TiCDC(release, databases=(), start_ts=data.start_ts) as ticdc,
             TiCDCServer(ticdc, data=data, resume=resume) as server,
         ):
             client = connect(server.port)
@@ -54,6 +54,22 @@ def test_rows_definitions_and_ids_are_there_again(served: Served) -> None:
     with served() as (_, client):
         client.run("INSERT INTO shop.item (s) VALUES ('cup')")
         assert client.run("SELECT MAX(id) FROM shop.item")[0][0] > 30_000  # its cache is lost
+
+
+@pytest.mark.slow
+def test_a_row_that_is_older_than_a_column_stays_so(served: Served) -> None:
+    with served(release="v6.5.8") as (_, client):
+        client.run("CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1), (2), (3)")
+        client.run("ALTER TABLE d.t ADD b BIT(9) NOT NULL DEFAULT 300", "UPDATE d.t SET b = 7 WHERE id = 3")
+    for row in (1, 2):  # from the log, then from a snapshot
+        with served(release="v6.5.8") as (server, client):
+            client.run(f"DELETE FROM d.t WHERE id = {row}")
+            assert [event.before for event in server.events() if isinstance(event, RowEvent)] == [
+                {"id": f"{row}", "b": "\x01,"}
+            ]
+    with served(release="v6.5.8") as (server, client):
+        client.run("DELETE FROM d.t")
+        assert [event.before for event in server.events() if isinstance(event, RowEvent)] == [{"id": "3", "b": "7"}]
 
 
 @pytest.mark.slow

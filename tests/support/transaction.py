@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.ticdc.key_bytes import handle_keys
-from simulator.ticdc.split import SPLIT_DELETE, SPLIT_INSERT, SplitRule, changed_key_columns
+from simulator.ticdc.split import SplitRule, changed_key_columns
 from simulator.ticdc.table_info import HANDLE_KEY, flags
 from simulator.tidb.model.table import Table
 
 Row = Mapping[str, str | None]
 """TiDB text by visible column."""
 
-HALVES = {DELETE: SPLIT_DELETE, INSERT: SPLIT_INSERT}
+HALVES = {DELETE: 3, INSERT: 4}
+"""The places of the halves of an UPDATE in `SplitRule.ranks`."""
 
 
 @dataclass(frozen=True)

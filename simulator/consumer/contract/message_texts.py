@@ -10,6 +10,7 @@ import pyarrow as pa
 from simulator.consumer.compare.events import ComparedEvent, StreamMessage, events_of
 from simulator.consumer.contract.events import EventArrays
 from simulator.consumer.decode import DECODERS
+from simulator.consumer.decode.open_protocol.messages import is_empty
 from simulator.errors import SimulatorError
 
 IGNORED = frozenset({"build-ts", "ids", "members", "claim-check-names"})
@@ -41,6 +42,7 @@ def texts_of(
         return [ComparedEvent(*events.place, 0, 0, "", "", (message[1] or b"").decode("utf-8", "surrogateescape"))]
     named = spec.schemas if schemas is None else schemas
     try:
-        return [*events_of(StreamMessage(*events.place, 0, *message), spec.protocol, ignored, named)]
+        found = events_of(StreamMessage(*events.place, 0, *message), spec.protocol, ignored, named)
+        return [each for each in found if each.value != "{}" or not is_empty(each.key.encode(), b"{}")]
     except SimulatorError:
         return ()

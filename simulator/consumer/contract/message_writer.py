@@ -14,10 +14,10 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, Ints, by_table, ints
 from simulator.columns.row_image import LazyCells
 from simulator.consumer.contract.destinations import upstream_table
-from simulator.consumer.contract.null_readings import defaults_like_null, texts_like_null
+from simulator.consumer.contract.null_readings import defaults_like_null, texts_like_null, zeros_as_null
 from simulator.consumer.contract.possible_values import check_values
 from simulator.consumer.decode import DECODERS
-from simulator.consumer.decode.row_images import row_images, with_nulls
+from simulator.consumer.decode.row_images import row_images, with_cells, with_nulls, with_values
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.releases import Release
 from simulator.ticdc import key_bytes
@@ -25,6 +25,7 @@ from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids, with_schema_ids
 from simulator.ticdc.dispatch import route, router
+from simulator.ticdc.older_rows import later_columns, untyped_cell
 from simulator.tidb.model.table import Table, visible_columns
 
 NO_LIMIT = 1 << 40
@@ -68,15 +69,21 @@ class MessageWriter:
         return options
 
     def rows(
-        self, rows: pa.RecordBatch, layout: Layout, table: Table, nulls: Collection[str] = ()
+        self,
+        rows: pa.RecordBatch,
+        layout: Layout,
+        table: Table,
+        nulls: Collection[str] = (),
+        lacking: Collection[str] = (),
     ) -> Iterator[RewrittenRows]:
         """Yield rows (EVENT_SCHEMA) of one layout and table as the changefeed writes them.
 
-        A cell that the message does not have counts as NULL, and in the columns `nulls` one that may stand for it.
+        A cell that the message does not have counts as NULL, and in the columns `nulls` one that may stand for it. The
+        rows are older than the columns `lacking`.
         Raises SimulatorError and ValueError for rows that no message can have.
         """
         codec, options = CODECS[self.options.protocol], self.options
-        before, after = self._images(rows, layout, table, nulls)
+        before, after = self._images(rows, layout, table, nulls, lacking)
         row_ids = _row_ids(rows, before, after, table)
         large = pc.or_(rows.column("only_handle"), pc.is_valid(rows.column("stored_at")))
         shortens = codec.large_message_option(options, self.release) != "none"
@@ -135,7 +142,7 @@ class MessageWriter:
         return [column.name for column in columns if column.name in self.like_null(table)] if columns else ()
 
     def _images(
-        self, rows: pa.RecordBatch, layout: Layout, table: Table, nulls: Collection[str]
+        self, rows: pa.RecordBatch, layout: Layout, table: Table, nulls: Collection[str], lacking: Collection[str]
     ) -> tuple[pa.Array, pa.Array]:
         fidelity = CODECS[self.options.protocol].fidelity(self.options, self.release)
         before, after = row_images(rows, layout, table, fidelity)
@@ -145,13 +152,33 @@ class MessageWriter:
             _without_unknown(image, rows.column(side), layout, table)
             for side, image in (("before", before), ("after", after))
         )
+        if lacking:
+            rewritten = pc.fill_null(pc.equal(before, after), False)  # by MODIFY COLUMN
+            before = with_cells(before, table, dict.fromkeys(lacking))
+            after = pc.if_else(rewritten, before, after)
         for image in (before, after):
             check_values(image, table)
+        if zeros := self._of_table(table, "zeros", lambda: zeros_as_null(table, self.options, self.release)):
+            names = [column.name for column in visible_columns(table)]
+            before, after = (with_values(side, names, zeros) for side in (before, after))
+        if lacking:
+            before = with_cells(before, table, self._older_cells(table, lacking))
+            after = pc.if_else(rewritten, before, after)
         likely = {name: text for name, text in self.like_null(table).items() if name in nulls} if nulls else {}
         if likely:
             names = [column.name for column in visible_columns(table)]
             before, after = (with_nulls(side, names, likely) for side in (before, after))
         return before, after
+
+    def _older_cells(self, table: Table, lacking: Collection[str]) -> Mapping[str, bytes | None]:
+        columns = (column for column in visible_columns(table) if column.name in lacking)
+        return {column.name: untyped_cell(column, self.release) for column in columns}
+
+    def later_columns(self, table: Table) -> Sequence[str]:
+        """Return the columns that rows may be older than and of which old values say so, in the order of their
+        creation."""
+        names = later_columns(table, self.release)
+        return [column.name for column in sorted(table.columns, key=lambda each: each.id) if column.name in names]
 
     def _selected_columns(self, table: Table) -> frozenset[str] | None:
         def selected() -> frozenset[str] | None:

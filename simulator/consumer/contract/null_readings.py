@@ -20,6 +20,19 @@ from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_id
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family
 
+EPOCH = r"|^1970-01-01 00:00:00"
+"""The time that is sent for a zero TIMESTAMP, which no other value of it has."""
+
+ZEROS = {"date": "0000-00-00", "datetime": "0000-00-00 00:00:00"}
+"""The value that is sent as NULL, by family of types, where NULL itself is sent as the default."""
+
+
+def zeros_as_null(table: Table, options: CodecOptions, release: Release) -> Mapping[str, str]:
+    """Return the columns of which messages have NULL for a zero value alone, with that value."""
+    nulls = CODECS[options.protocol].fidelity(options, release).nulls
+    of_default = ((column.name, family(column.type)) for column in defaults_like_null(table, options, release))
+    return {name: ZEROS[kind] for name, kind in of_default if kind in nulls and kind in ZEROS}
+
 
 def texts_like_null(table: Table, options: CodecOptions, release: Release) -> Mapping[str, str]:
     """Return the columns of which messages do not distinguish some values from NULL, with a regular expression of these
@@ -29,7 +42,7 @@ def texts_like_null(table: Table, options: CodecOptions, release: Release) -> Ma
     for column in visible_columns(table):
         kind = family(column.type)
         if kind in fidelity.nulls and kind in ZERO_TEXTS:
-            likes.setdefault(column.name, []).append(ZERO_TEXTS[kind])
+            likes.setdefault(column.name, []).append(ZERO_TEXTS[kind] + EPOCH * (column.type.name == "timestamp"))
         text = (
             _read_of_null(table, column, options, release)
             if column in defaults_like_null(table, options, release)

@@ -75,10 +75,11 @@ class RowMessages:
             except NotSimulatedError:
                 self.compared -= len(at)
                 continue
-            for table, nulls in self._others(tables):  # a row that fits one of them is right
+            for table, nulls, lacking in self._others(tables):  # a row that fits one of them is right
                 if not differences:
                     break
-                others = self._differences(events, records, np.array([*differences], np.int64), layout, table, nulls)
+                left = np.array([*differences], np.int64)
+                others = self._differences(events, records, left, layout, table, nulls, lacking)
                 differences = {each: what for each, what in differences.items() if each in others}
             events.report(
                 "message-different",
@@ -86,15 +87,17 @@ class RowMessages:
                 lambda each: f"a row of {events.name(each)}: {differences[each]}",
             )
 
-    def _others(self, tables: Sequence[Table]) -> Iterator[tuple[Table, Collection[str]]]:
+    def _others(self, tables: Sequence[Table]) -> Iterator[tuple[Table, Collection[str], Collection[str]]]:
         """Yield in what other ways a row may have been written than as one of the first of these definitions."""
         for table in tables:
             if table is not tables[0]:
-                yield table, ()
+                yield table, (), ()
             likes = self._writer.defaults_like_null(table)
-            yield from ((table, [name]) for name in likes)
+            yield from ((table, [name], ()) for name in likes)
             if len(likes) > 1:
-                yield table, likes
+                yield table, likes, ()
+            later = self._writer.later_columns(table)
+            yield from ((table, (), later[first:]) for first in range(len(later)))
 
     def _defined(self, events: EventArrays, rows: Ints) -> Iterator[tuple[Ints, Layout, Sequence[Table]]]:
         """Yield the rows of each layout with the definitions that they may have."""
@@ -120,12 +123,13 @@ class RowMessages:
         layout: Layout,
         table: Table,
         nulls: Collection[str] = (),
+        lacking: Collection[str] = (),
     ) -> dict[int, str]:
         """Return in what rows of a layout differ from those that the changefeed writes for a table."""
         try:
             return {
                 row: what
-                for written in self._writer.rows(events.batch.take(pa.array(at)), layout, table, nulls)
+                for written in self._writer.rows(events.batch.take(pa.array(at)), layout, table, nulls, lacking)
                 for row, what in self._unlike(events, records, at[written.at], written)
             }
         except NotSimulatedError:
@@ -137,7 +141,7 @@ class RowMessages:
             return {
                 row: what
                 for half in halves
-                for row, what in self._differences(events, records, half, layout, table, nulls).items()
+                for row, what in self._differences(events, records, half, layout, table, nulls, lacking).items()
             }
 
     def _unlike(

@@ -41,14 +41,37 @@ def with_nulls(images: pa.Array, names: Sequence[str], like_null: Mapping[str, s
     """Return images (binary, null for no row) whose cells in some columns are NULL if their text matches the regular
     expression of the column."""
     columns = {names.index(name): text for name, text in like_null.items() if name in names}
-    if not columns or images.null_count == len(images):
-        return images
-    cut = row_image.split(images.drop_null(), len(names))
-    cells = [cut.cells(place) for place in range(len(names))]
-    for place, text in columns.items():
-        matches = pc.fill_null(pc.match_substring_regex(cells[place], text), False)
-        cells[place] = pc.if_else(matches, pa.scalar(None, pa.binary()), cells[place])
-    return row_image.restore_nulls(row_image.pack(cells), images)
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        for place, text in columns.items():
+            matches = pc.fill_null(pc.match_substring_regex(cells[place], text), False)
+            cells[place] = pc.if_else(matches, pa.scalar(None, pa.binary()), cells[place])
+        return cells
+
+    return row_image.with_columns(images, len(names), change) if columns else images
+
+
+def with_cells(images: pa.Array, table: Table, cells: Mapping[str, bytes | None]) -> pa.Array:
+    """Return images (binary, null for no row) with these cells in some columns."""
+    columns = visible_columns(table)
+
+    def change(found: list[pa.Array]) -> list[pa.Array]:
+        return [
+            pa.repeat(pa.scalar(cells[column.name], pa.binary()), len(own)) if column.name in cells else own
+            for column, own in zip(columns, found, strict=True)
+        ]
+
+    return row_image.with_columns(images, len(columns), change)
+
+
+def with_values(images: pa.Array, names: Sequence[str], values: Mapping[str, str]) -> pa.Array:
+    """Return images (binary, null for no row) with values for the NULLs of some columns."""
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        pairs = zip(names, cells, strict=True)
+        return [pc.fill_null(each, values[name].encode()) if name in values else each for name, each in pairs]
+
+    return row_image.with_columns(images, len(names), change)
 
 
 def row_images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:

@@ -44,55 +44,56 @@ def nothing_like_null(table: Table) -> Mapping[str, str]:
 def normalize_images(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
     """Normalize the images (binary, null for no row) of a table with these visible columns."""
     odd = [place for place, column in enumerate(columns) if _needs_normalizing(column, images)]
-    if not odd or images.null_count == len(images):
-        return images
-    there = images.drop_null()
-    cells = _cells(there, len(columns))
-    for place in odd:
-        cells[place] = _normalize_cells(columns[place], cells[place])
-    return row_image.restore_nulls(row_image.pack(cells), images)
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        for place in odd:
+            cells[place] = _normalize_cells(columns[place], cells[place])
+        return cells
+
+    return row_image.with_columns(images, len(columns), change) if odd else images
 
 
 def convert_images(images: pa.Array, before: Table, after: Table) -> pa.Array:
     """Convert images to a later definition of the table. A cell whose new value cannot be determined becomes
     unknown."""
     sources = find_column_sources(before, after)
-    if _is_unchanged(sources, before) or images.null_count == len(images):
+    if _is_unchanged(sources, before):
         return images
-    there = images.drop_null()
-    cells = _cells(there, len(visible_columns(before)))
-    made = [
-        _normalize_cells(column, _source_cells(source, cells, len(there)))
-        for column, source in zip(visible_columns(after), sources, strict=True)
-    ]
-    return row_image.restore_nulls(row_image.pack(made), images)
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        return [
+            _normalize_cells(column, _source_cells(source, cells, len(cells[0])))
+            for column, source in zip(visible_columns(after), sources, strict=True)
+        ]
+
+    return row_image.with_columns(images, len(visible_columns(before)), change)
 
 
 def with_scales(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
     """Give numbers and times of images as many decimals as the columns have, as ALTER TABLE does; the images may be of an
     earlier definition, which is not known."""
     scaled = [place for place, column in enumerate(columns) if family(column.type) in SCALES]
-    if not scaled or images.null_count == len(images):
-        return images
-    there = images.drop_null()
-    cells = _cells(there, len(columns))
-    for place in scaled:
-        type = columns[place].type
-        most = SCALES[family(type)]
-        earlier = replace(type, decimal=most if type.decimal != most else most - 1)
-        cells[place] = _converted(earlier, type, cells[place])
-    return row_image.restore_nulls(row_image.pack(cells), images)
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        for place in scaled:
+            type = columns[place].type
+            most = SCALES[family(type)]
+            earlier = replace(type, decimal=most if type.decimal != most else most - 1)
+            cells[place] = _converted(earlier, type, cells[place])
+        return cells
+
+    return row_image.with_columns(images, len(columns), change) if scaled else images
 
 
 def arrange_columns(images: pa.Array, names: Sequence[str], table: Table) -> pa.Array:
     """Rearrange the columns of images to those of the table. Missing columns become unknown cells."""
     order = [column.name for column in visible_columns(table)]
-    if list(names) == order or images.null_count == len(images):
-        return images
-    there = images.drop_null()
-    cells = dict(zip(names, _cells(there, len(names)), strict=True))
-    unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
-    return row_image.restore_nulls(row_image.pack([cells.get(name, unknown) for name in order]), images)
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        by_name, unknown = dict(zip(names, cells, strict=True)), pa.repeat(pa.scalar(UNKNOWN_CELL), len(cells[0]))
+        return [by_name.get(name, unknown) for name in order]
+
+    return images if list(names) == order else row_image.with_columns(images, len(names), change)
 
 
 def may_be_equal(images: pa.Array, others: pa.Array, columns: int) -> Mask:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from simulator.columns.change_frame import Ints
 from simulator.consumer.replay.stream_statements import (
@@ -24,6 +25,7 @@ from simulator.consumer.replay.stream_statements import (
 )
 from simulator.errors import DdlError, shortened
 from simulator.ticdc.table_info import handle_key
+from simulator.ticdc.time_zone import has_zone, to_local
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import (
     Catalog,
@@ -36,7 +38,7 @@ from simulator.tidb.ddl.catalog import (
     without_table,
 )
 from simulator.tidb.ddl.session import ExecutionResult, Job
-from simulator.tidb.model.table import Name, Table
+from simulator.tidb.model.table import Column, Name, Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
@@ -157,9 +159,26 @@ class TableTimeline:
         """Return the timeline of a stream that begins in the middle: no table's rows are known there."""
         return replace(self, tables=tuple(replace(history, known=False) for history in self.tables))
 
+    def in_zone(self, zone: str) -> TableTimeline:
+        """Return the timeline of rows whose TIMESTAMPs are in a time zone: so are those of new columns of rows."""
+
+        def moved(each: ReplayedTable) -> ReplayedTable:
+            columns = tuple(_moved_column(column, zone) for column in each.table.columns)
+            return replace(each, table=replace(each.table, columns=columns))
+
+        histories = (replace(history, definitions=tuple(map(moved, history.definitions))) for history in self.tables)
+        return replace(self, tables=tuple(histories)) if zone else self
+
     def last(self) -> dict[Key, int]:
         """Return the tables at the end, by name in lower case."""
         return {name: spans[-1][1] for name, spans in self.names.items() if spans[-1][1] != NO_TABLE}
+
+
+def _moved_column(column: Column, zone: str) -> Column:
+    if column.origin_default is None or not has_zone(column.type):
+        return column
+    (text,) = to_local(pa.array([column.origin_default]), zone).to_pylist()
+    return replace(column, origin_default=text.decode())
 
 
 def table_timeline(

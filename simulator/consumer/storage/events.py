@@ -111,9 +111,11 @@ def _json_events(file: DataFile, directory: StorageDirectory) -> Iterator[FileEv
     *texts, rest = directory.content(file.path).split(directory.changefeed.codec.terminator.encode())
     for row, text in enumerate(texts, 1):
         try:
-            for event in decode(None, text):
-                _check_table(event, file)
-                yield FileEvent(file.path, row, event)
+            found = decode(None, text)
+            if len(found) != 1:
+                raise UserError(not_one(len(found)))
+            _check_table(found[0], file)
+            yield FileEvent(file.path, row, found[0])
         except UserError as error:
             yield FileEvent(file.path, row, error)
     if rest:
@@ -129,6 +131,11 @@ def _check_table(event: Event, file: DataFile) -> None:
         raise UserError("it is no row, and files of rows have nothing else")
     if why := other_table(file, event.schema, event.table):
         raise UserError(why)
+
+
+def not_one(rows: int) -> str:
+    """Return why a message with that number of rows does not belong into a file."""
+    return f"its data has {rows} rows, not one"
 
 
 def other_table(file: DataFile, schema: str, table: str) -> str:

@@ -55,8 +55,10 @@ class TableSchema:
     """TiDB's type of the DDL job; 0 without a statement."""
 
     columns: Sequence[CsvColumn]
+    """The columns that rows may have: none that is hidden."""
+
     texts: Sequence[bytes] = ()
-    """The columns as JSON texts; none if the file is not of TiCDC's form."""
+    """All columns as JSON texts, hidden ones, too; none if the file is not of TiCDC's form."""
 
     flaw: str = ""
     """Why TiCDC does not write this file at its path; empty if it does."""
@@ -129,21 +131,18 @@ def table_schema(path: str, content: bytes) -> TableSchema:
         if not 0 <= version <= LATEST:
             raise ValueError(f"TableVersion {str(version)[:SHOWN]} is no TSO")
         texts = tuple(COLUMN.findall(content))
-        read = TableSchema(path, version, schema, table, query, type, columns, texts)
-        return _without_hidden(replace(read, flaw=_flaw(read, content)))
+        read = TableSchema(
+            path, version, schema, table, query, type, columns, texts if len(texts) == len(columns) else ()
+        )
+        return replace(read, columns=_without_hidden(columns), flaw=_flaw(read, content))
     except PARSE_ERRORS as error:
         missing = f"member {error} is missing" if isinstance(error, KeyError) else parse_error_reason(error)
         raise UserError(f"it is no schema file: {missing}") from error
 
 
-def _without_hidden(schema: TableSchema) -> TableSchema:
-    """Return a schema without the columns of expression indexes, which are hidden, and which rows do not have."""
-    columns = [column for column in schema.columns if not column.name.startswith(HIDDEN)]
-    texts = schema.texts
-    if len(texts) == len(schema.columns):
-        pairs = zip(schema.columns, texts, strict=True)
-        texts = [text for column, text in pairs if not column.name.startswith(HIDDEN)]
-    return replace(schema, columns=columns, texts=texts)
+def _without_hidden(columns: Iterable[CsvColumn]) -> Sequence[CsvColumn]:
+    """Return the columns without those of expression indexes, which are hidden, and which rows do not have."""
+    return [column for column in columns if not column.name.startswith(HIDDEN)]
 
 
 def _text(value: object) -> str:

@@ -23,7 +23,7 @@ from simulator.consumer.decode.stream_events import RowEvent, Watermark
 from simulator.consumer.frame import EVENT_SCHEMA, RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 from simulator.consumer.storage.csv_rows import COMMIT_TS, CsvFormat, column_infos
 from simulator.consumer.storage.directory import JsonColumns, StorageDirectory, StorageFile
-from simulator.consumer.storage.events import FileEvent, file_events, other_table
+from simulator.consumer.storage.events import FileEvent, file_events, not_one, other_table
 from simulator.consumer.storage.file_checks import DAMAGED, FileFinding
 from simulator.consumer.storage.schema_files import CsvColumn, TableSchema
 from simulator.consumer.storage.stored_paths import DataFile, IndexFile
@@ -141,7 +141,8 @@ class TableEvents:
         """Return the rows of a file of Canal-JSON; one without the end of its last row is UNREADABLE there."""
         *texts, rest = self._directory.content(file.path).split(self._directory.changefeed.codec.terminator.encode())
         count, records = len(texts), _records(pa.array(texts, pa.binary()))
-        wrong = self._wrong_rows(file, events := self._json.decoded(records))
+        events, unlike = _one_each(self._json.decoded(records), count)
+        wrong = self._wrong_rows(file, events) | unlike
         if rest:
             wrong[count] = "the file ends inside a row"
         if wrong:
@@ -266,6 +267,20 @@ class TableEvents:
         values = (self._format.value(text, column.type) for text in encoded.dictionary.to_pylist())
         texts = [value.decode("latin-1").encode() if isinstance(value, bytes) else value for value in values]
         return pa.array(texts, pa.binary()).take(encoded.indices)
+
+
+def _one_each(events: pa.RecordBatch, count: int) -> tuple[pa.RecordBatch, dict[int, str]]:
+    """Return one event for each of the messages in a file, and by place those that do not have one."""
+    counts = np.bincount(ints(events, "offset"), minlength=count)
+    if (counts == 1).all():
+        return events, {}
+    firsts = np.searchsorted(ints(events, "offset"), np.arange(count))
+    lines = [
+        events.take(pa.array([first])).to_pylist()[0] if held else {**HEADS, **_unreadable("")}
+        for first, held in zip(firsts.tolist(), counts.tolist())
+    ]
+    unlike = {place: not_one(held) for place, held in enumerate(counts.tolist()) if held != 1}
+    return pa.RecordBatch.from_pylist(lines, EVENT_SCHEMA), unlike
 
 
 def _records(texts: pa.Array, first: int = 0) -> pa.RecordBatch:

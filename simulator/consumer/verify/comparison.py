@@ -126,7 +126,7 @@ def replay_inputs(
     time_zone: str = "",
 ) -> ReplayInputs:
     """Return what a stream is replayed between; `time_zone` is that of its TIMESTAMPs, empty for UTC."""
-    timeline = known.timeline(known.until(statements))
+    timeline = known.timeline(known.until(statements)).in_zone(time_zone)
     sources: list[ImagePairSource] = []
     for snapshot, is_after in ((known.before, False), (known.after, True)):
         if snapshot is not None:

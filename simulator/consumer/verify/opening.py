@@ -16,6 +16,7 @@ from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.partitions import StreamPartition, partitions, storage_partitions
 from simulator.consumer.records import Record, TopicPartition
 from simulator.consumer.replay.normalize import LikeNull
+from simulator.consumer.replay.older_rows import ImagesOfReleases
 from simulator.consumer.replay.stream_statements import StreamStatement, renames
 from simulator.consumer.replay.table_timeline import TableTimeline
 from simulator.consumer.schemas import source_schemas
@@ -24,7 +25,7 @@ from simulator.consumer.storage.directory import open_directory
 from simulator.consumer.storage.sources import is_storage
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import comparison, reading, untold
-from simulator.consumer.verify.any_release import like_null_of_any, spec_of_any
+from simulator.consumer.verify.any_release import like_null_of_any, possible_releases, spec_of_any
 from simulator.consumer.verify.engine import engine_of
 from simulator.consumer.verify.following import FollowProgress, wait_for_watermark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions
@@ -45,6 +46,7 @@ from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.csv import CSV
 from simulator.ticdc.table_info import handle_key
+from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name, Table
 
@@ -65,13 +67,19 @@ class OpenedStream:
     """Writes messages as the changefeed does, as far as it is known."""
 
     like_null: LikeNull
+    images: ImagesOfReleases
+    """Converts rows to images of the releases that may have written it."""
+
     size: int
     """Approximate bytes of its records."""
 
     def of_any_release(self) -> OpenedStream:
         """Return the stream as one of which nobody knows what release wrote it."""
         return replace(
-            self, spec=spec_of_any(self.spec, self.origin), like_null=like_null_of_any(self.writer, self.origin)
+            self,
+            spec=spec_of_any(self.spec, self.origin),
+            like_null=like_null_of_any(self.writer, self.origin),
+            images=ImagesOfReleases.of(possible_releases(self.origin), self.images.zone),
         )
 
 
@@ -204,6 +212,7 @@ def _opened(
         ),
         writer,
         writer.like_null,
+        ImagesOfReleases.of([origin.release], zone_of_rows(origin.changefeed.codec.time_zone, origin.release)),
         size,
     )
 

@@ -83,7 +83,7 @@ def _differences(
 ) -> Iterator[FileFinding]:
     """Yield the schema files that have other columns than each of these releases writes of tables."""
     for file, table in pairs:
-        if table is None or len(file.texts) != len(file.columns):
+        if table is None or bool(file.texts) != bool(file.columns):
             continue
         definition = TableDefinition(file.schema, table, file.version)
         told = ([text for _, text in definition.columns(release, False)] for release in releases)

@@ -15,7 +15,6 @@ from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
 from simulator.consumer.contract.violations import merge_violations
 from simulator.consumer.decode.batches import is_sequential
-from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.partitions import StreamPartition
 from simulator.consumer.replay.image_pairs import ImagePairBuilder
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
@@ -215,7 +214,7 @@ def _read_partitions(
         pair_builder = ImagePairBuilder(
             replay.timeline,
             spec.fidelity,
-            row_images,
+            stream.images,
             replay.until,
             spec.restarts,
             spec.one_partition,

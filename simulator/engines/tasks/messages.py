@@ -15,6 +15,7 @@ from simulator.columns.change_frame import (
     BOOTSTRAP,
     DDL,
     DELETE,
+    EMPTY,
     OPERATIONS,
     ROW,
     Ints,
@@ -46,6 +47,7 @@ from simulator.ticdc.codecs.compression import decompress_column
 from simulator.ticdc.codecs.schema_registry import entry_with_ids, with_schema_ids
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
+from simulator.ticdc.older_rows import without_marks
 from simulator.ticdc.storage import METADATA, checkpoint_text, schema_event_file
 from simulator.ticdc.time_zone import images_in_zone, zone_of_rows
 from simulator.tso import LOGICAL_BITS
@@ -83,7 +85,7 @@ def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
     encoded = _encoded(flush, spec)
     events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
     if spec.sums:
-        images = pc.coalesce(flush.events.column("after"), flush.events.column("before"))
+        images = without_marks(pc.coalesce(flush.events.column("after"), flush.events.column("before")), spec.release)
         events = events.append_column("row_hash", pa.array(fingerprints(images).view(np.int64)))
     messages = CODECS[spec.options.protocol].frame(encoded, flush.group, spec.options, spec.release)
     return FlushMessages(
@@ -285,7 +287,7 @@ def _readable(encoded: EncodedRows, first_row: pa.Array, options: CodecOptions) 
 def count_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, int, int], int]:
     """Count the rows by (table, op, destination)."""
     shape = len(spec.tables), OPERATIONS, spec.destinations.total
-    is_row = ints(events, "kind") == ROW
+    is_row = (ints(events, "kind") == ROW) & (ints(events, "op") != EMPTY)
     cells = np.ravel_multi_index([ints(events, name)[is_row] for name in ("table", "op", "destination")], shape)
     distinct, counts = np.unique(cells, return_counts=True)
     keys = zip(*(axis.tolist() for axis in np.unravel_index(distinct, shape)), strict=True)
@@ -296,7 +298,7 @@ def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> ChangeSums:
     """Sum the rows, and BOOTSTRAPs with versions as commit-ts and ids as row images, if the run is to sum them."""
     if not spec.sums:
         return {}
-    rows = np.flatnonzero(np.isin(ints(events, "kind"), (ROW, BOOTSTRAP)))
+    rows = np.flatnonzero(np.isin(ints(events, "kind"), (ROW, BOOTSTRAP)) & (ints(events, "op") != EMPTY))
     kind, table, op, ts, hashes = (
         ints(events, name)[rows] for name in ("kind", "table", "op", "commit_ts", "row_hash")
     )

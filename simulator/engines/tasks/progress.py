@@ -112,6 +112,10 @@ class Reporter:
         """Called once everything is delivered."""
         self._in_flight = 0
         self._report(delivered)
+        self.close()
+
+    def close(self) -> None:
+        """Report no more. Closing again does nothing."""
         if self._socket is not None:
             self._socket.close()
 

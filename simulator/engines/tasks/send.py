@@ -110,6 +110,9 @@ def send(
         except DeliveryError:
             reporter.done(sink.close())
             raise
+        except BaseException:
+            reporter.close()
+            raise
     stopped = sink.failed or client.left_alone
     delivered = sink.close()
     sending = (sent.began, time.time()) if sent.began else None

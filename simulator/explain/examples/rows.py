@@ -20,6 +20,7 @@ from simulator.explain.examples.playback import (
 )
 
 NO_OLD = "enable-old-value = false"
+INSERTED_AND_DELETED = "BEGIN; INSERT INTO t VALUES (1); DELETE FROM t WHERE id = 1; COMMIT"
 UPDATED = "&only-output-updated-columns=true"
 NO_KEY = "CREATE TABLE t (a INT)"
 SELECTORS = "\ncolumn-selectors = [{matcher = ['*.*'], columns = ['*', '!a']}]"
@@ -86,10 +87,33 @@ ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
     ),
     "update_without_old_value": updated_value("INT", 1, 2, config=NO_OLD),
     "delete_without_old_value": table_with_column("INT", delete(id=1, a=1), config=NO_OLD),
+    "empty_changes": tuple(
+        ReleaseExample((), uri=uri, config="enable-old-value = true", script=INSERTED_AND_DELETED)
+        for uri in (OPEN, CANAL)
+    ),
     "claim_check_by_row": (ReleaseExample((insert(id=1),), uri=LARGE.format(OPEN), config=CLAIMS),),
 }
 
 OPEN_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
+    "older_rows": (
+        ReleaseExample(
+            (),
+            "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); ALTER TABLE t ADD a INT NOT NULL DEFAULT 5; "
+            "ALTER TABLE t ALTER a SET DEFAULT 6",
+            OPEN,
+            script="DELETE FROM t",
+        ),
+    ),
+    "older_timestamps_in_utc": (
+        ReleaseExample(
+            (),
+            "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); "
+            "ALTER TABLE t ADD a TIMESTAMP DEFAULT '2025-01-01 00:00:00'",
+            OPEN,
+            script="DELETE FROM t",
+            time_zone=SHANGHAI,
+        ),
+    ),
     "quoted_unicode": (
         *inserted_value("VARBINARY(9)", {"hex": "🫖".encode().hex()}),
         *inserted_value("VARBINARY(9)", {"hex": "🫠".encode().hex()}),

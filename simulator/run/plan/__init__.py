@@ -141,7 +141,7 @@ def assemble_plan(
         tuple(versions.tables),
         _routes(context),
         tuple(versions.places),
-        tuple(pair(pair_draft, versions.places) for result in results for pair_draft in result.pair_drafts),
+        tuple(pair(pair_draft, versions.places, rules) for result in results for pair_draft in result.pair_drafts),
         tuple(event for job in jobs for event in job.events),
         tuple(topic for job in jobs for topic in job.topics),
         topics,

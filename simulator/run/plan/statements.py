@@ -34,9 +34,8 @@ UNREADABLE = ("parser:1064", "CDC:ErrConvertDDLToEventTypeFailed")
 READ_BY = {
     "default": "without the session's sql_mode",
     "changefeed": "by the sql-mode of the changefeed instead of the session's",
-    "job": "by the session's sql_mode",
 }
-"""By which sql_mode a release reads DDL."""
+"""By which sql_mode a release reads DDL, if not by that of its session."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +123,9 @@ def _emit_job(applied: AppliedStatement, job: Job, commit_ts: int, rules: Change
     decision = decide(job, applied.before, applied.after, rules, commit_ts - tso.BEFORE_COMMIT)
     if decision.error is not None:
         origin = applied.pending.origin or applied.pending.text
-        how = READ_BY[rules.release.ddl_text_mode]
-        reads = f"TiCDC {rules.release.name} reads DDL {how}, and stops: " if decision.error.code in UNREADABLE else ""
+        read_by = rules.release.ddl_text_mode
+        differs = read_by != "job" and job.sql_mode != rules.changefeed.sql_mode and decision.error.code in UNREADABLE
+        reads = f"TiCDC {rules.release.name} reads DDL {READ_BY[read_by]}, and stops: " if differs else ""
         raise DdlError(f"{reads}{decision.error.text} ({origin})", decision.error.code)
     events = tuple(
         DdlEvent(commit_ts, *event.sent_name, query, event.type_code)

@@ -9,7 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from simulator import tso
-from simulator.errors import UserError
+from simulator.errors import DdlError, UserError
 from simulator.faults.fault import Fault
 from simulator.run.plan.expectation import PlannedExpectation
 from simulator.run.plan.snapshot_pairs import UnplacedPair
@@ -122,6 +122,15 @@ class PlanContext:
 
     routes: list[Route] = field(default_factory=list)
     """The routes of their physical tables, as far as they were computed."""
+
+
+class ChangefeedStopped(DdlError):
+    """A statement that TiDB has executed, and that stops the changefeed. `behind` is the position after it, `result` what
+    is sent before it."""
+
+    def __init__(self, error: DdlError, behind: RunPosition, result: StepResult) -> None:
+        super().__init__(error.text, error.code)
+        self.behind, self.result = behind, result
 
 
 class ScenarioStep(Protocol):

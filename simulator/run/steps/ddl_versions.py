@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from simulator import tso
+from simulator.errors import DdlError
 from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement, emit_jobs
-from simulator.run.plan.step import PlanContext, RunPosition
+from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult
 from simulator.run.plan.table_infos import FIRST_OTHER_ID, TableIds, follow_jobs, ids_of, stamp_versions
 from simulator.run.plan.versions import EVERYTHING, ExchangedPartition, TableVersions
 from simulator.ticdc.codecs import TableInfo
@@ -37,14 +38,21 @@ def apply_ddl(
     """Return the position after a DDL statement and the jobs that TiCDC sees.
 
     `origin` is the statement's source, for error messages, `logical` the logical part of the first job's commit-ts.
-    Raises DdlError if TiCDC would stop the changefeed.
+    Raises ChangefeedStopped.
     """
     versions = _versions(event, position, context)
-    emitted = _jobs(event, position, context, origin, logical)
+    emitted, stop = list[EmittedJob](), None
+    try:
+        emitted.extend(_jobs(event, position, context, origin, logical))
+    except DdlError as error:
+        stop = error
     ids = TableIds(ids_of(position.versions, context.versions), ids_of(versions, context.versions))
     jobs, infos = follow_jobs(emitted, position.infos, ids, position.start_ts)
     stamp_versions(versions, infos, position.start_ts, context.versions)
-    return replace(position, versions=versions, infos=infos), list(jobs)
+    behind = replace(position, versions=versions, infos=infos)
+    if stop is not None:
+        raise ChangefeedStopped(stop, behind, StepResult(tuple(jobs)))
+    return behind, jobs
 
 
 def _jobs(

@@ -15,18 +15,24 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator import tso
 from simulator.columns.change_frame import Ints, row_changes_schema
 from simulator.errors import DdlError, SqlError, UserError, printable, shortened
-from simulator.files import location_beside, read_text
+from simulator.files import location_beside, read_content
 from simulator.run.plan.statements import EmittedJob
-from simulator.run.plan.step import PlanContext, RunPosition, StepResult
+from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import still_unread, with_rows
 from simulator.run.steps.ddl_versions import apply_ddl
 from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
-from simulator.settings import DURATION, Key, to_duration_ms, to_text
+from simulator.settings import CHARSETS, DURATION, Key, to_duration_ms, to_text
+from simulator.sources.snapshots.charsets import UTF8, text_of
+from simulator.sources.snapshots.text_format import text_format
+from simulator.ticdc.older_rows import filled_images
+from simulator.ticdc.rules import ChangefeedRules
+from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
@@ -104,6 +110,9 @@ class SqlStep:
         where = f"{self.place}:{self.line + statement.line - 1}" if self.place else f"line {statement.line}"
         try:
             position, result, outcome = execute_statement(statement.text, position, context, where)
+        except ChangefeedStopped as stop:
+            words = _first_words(statement.text)
+            raise UserError(f"{where}: {words}: {stop}: TiDB executes it, and the changefeed stops") from None
         except (SqlError, DdlError) as refused:
             result, error = StepResult(), refused
         else:
@@ -140,8 +149,8 @@ def execute_statement(
 ) -> tuple[RunPosition, StepResult, StatementOutcome | FailedStatement]:
     """Execute one statement at `position.now_ms`; the position advances by a millisecond if it ends a transaction.
 
-    `job_logical` is the logical part of the commit-ts of DDL. Raises SqlError for a syntax error, DdlError if TiCDC
-    would stop the changefeed, and SnapshotError for an unreadable snapshot.
+    `job_logical` is the logical part of the commit-ts of DDL. Raises SqlError for a syntax error, ChangefeedStopped, and
+    SnapshotError for an unreadable snapshot.
     """
     position = with_upstream(position, context)
     upstream = position.state
@@ -152,15 +161,21 @@ def execute_statement(
     statement, text = resolve_execute(statement, text, upstream)
     upstream, unread = with_rows(position, upstream, statement)
     outcome = execute(statement, text, upstream, position.now_ms)
-    behind, result = apply_events(outcome.events, position, context, origin, job_logical)
-    after = outcome.upstream
+    stop, after = None, outcome.upstream
+    try:
+        behind, result = apply_events(outcome.events, position, context, origin, job_logical)
+    except ChangefeedStopped as error:
+        stop, behind, result = error, error.behind, error.result
     ended = outcome.events or not (
         isinstance(outcome, FailedStatement) or isinstance(statement, SessionStatement) or after.transaction is not None
     )
     behind = replace(
         behind, state=after, catalog=after.catalog, session=after.session, unread=still_unread(unread, after.catalog)
     )
-    return behind.passed(1) if ended else behind, result, outcome
+    behind = behind.passed(1) if ended else behind
+    if stop is not None:
+        raise ChangefeedStopped(stop, behind, result)
+    return behind, result, outcome
 
 
 def apply_events(
@@ -174,13 +189,17 @@ def apply_events(
 
     Rows of one transaction share a commit-ts. Jobs follow the rows of their millisecond. The position is in the last
     millisecond that the events take. `origin` is the statement's source, for error messages, `job_logical` the logical
-    part of a job's commit-ts. Raises DdlError if TiCDC would stop the changefeed.
+    part of a job's commit-ts. Raises ChangefeedStopped.
     """
     rows: list[pa.RecordBatch] = []
     jobs: list[EmittedJob] = []
     for number, event in enumerate(events):
         if isinstance(event, CompletedDdl):
-            position, emitted = apply_ddl(event, position, context, origin, job_logical)
+            try:
+                position, emitted = apply_ddl(event, position, context, origin, job_logical)
+            except ChangefeedStopped as stop:
+                result = StepResult((*jobs, *stop.result.jobs), rows=tuple(rows))
+                raise ChangefeedStopped(stop, stop.behind, result) from None
             jobs += emitted
             continue
         position = position.passed(1) if number else position
@@ -198,8 +217,28 @@ def scripted_changes(
     if version is not None and len(commit_ts):
         physical_tables = pa.array(context.versions.places[version].indexes, pa.int32())
         table = physical_tables.take(changes.partition)
-        columns = [pa.array(commit_ts), table, changes.handle, changes.before, changes.after, changes.row_id]
-        yield pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
+        rules = context.rules
+        zone = zone_of_rows(rules.changefeed.codec.time_zone, rules.release)
+        before = filled_images(changes.before, changes.lacking, changes.table, rules.release, zone)
+        after = before if changes.are_rewritten else changes.after
+        columns = [pa.array(commit_ts), table, changes.handle, before, after, changes.row_id]
+        rows = pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
+        rows = rows if sends_empty_changes(rules) else _with_images(rows)
+        yield from [rows] * (rows.num_rows > 0)
+
+
+def sends_empty_changes(rules: ChangefeedRules) -> bool:
+    """Return whether the changefeed has a message of a row that a transaction inserts and deletes. Without
+    enable-old-value it would be a DELETE by the handle key, which is not simulated."""
+    codec = rules.changefeed.codec
+    return codec.enable_old_value and codec.protocol in rules.release.empty_changes
+
+
+def _with_images(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the row changes with at least one image."""
+    if not rows["before"].null_count or not rows["after"].null_count:
+        return rows
+    return rows.filter(pc.or_(rows["before"].is_valid(), rows["after"].is_valid()))
 
 
 def with_upstream(position: RunPosition, context: PlanContext) -> RunPosition:
@@ -295,11 +334,11 @@ def _mistakes(statement: ScriptStatement, place: str, line: int) -> Iterator[str
             yield f"{place}:{line + statement.line - 1}: {words}: {error}"
 
 
-def of_file(file: Path, over_ms: int | None = None) -> SqlStep:
+def of_file(file: Path, over_ms: int | None = None, charset: str = UTF8) -> SqlStep:
     """Return the step of a file; raises UserError if it is unreadable, or no SQL."""
     if file.suffix.lower() == ".toml":
         raise UserError(f"{file} is no SQL: a file of SQL is accepted, and scenario files do not include each other")
-    return of_script(read_text(file), str(file), over_ms)
+    return of_script(text_of(read_content(file), charset, str(file)), str(file), over_ms)
 
 
 def of_script(text: str, place: str, over_ms: int | None = None) -> SqlStep:
@@ -314,7 +353,11 @@ def _of_text(text: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
 
 
 def _of_path(path: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
-    return _with_inside(of_file(location_beside(place.file, path), values.get("over_ms")), values, place)
+    return _with_inside(
+        of_file(location_beside(place.file, path), values.get("over_ms"), text_format(values.get("charset")).charset),
+        values,
+        place,
+    )
 
 
 def _with_inside(step: SqlStep, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
@@ -338,10 +381,16 @@ TEXT_KIND = StepKind(
     True,
     "SQL, as a MySQL client would send it. The comment line `-- fails 1062` says that the next statement must fail.",
 )
+CHARSET = KeyGroup(
+    {"charset": Key("charset", to_text, {"enum": list(CHARSETS)}, "The character set of the file.")},
+    "only a snapshot and a file of SQL have a character set",
+    first=True,
+)
+
 FILE_KIND = StepKind(
     to_text,
     _of_path,
-    (SPREAD, INSIDE),
+    (SPREAD, INSIDE, CHARSET),
     True,
     True,
     True,

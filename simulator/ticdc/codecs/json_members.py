@@ -13,11 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Mask
+from simulator.columns.cells import Mask, latin1
 from simulator.columns.row_image import Image, UncutCells
+from simulator.ticdc.codecs.binary import surrogate_escaped
 from simulator.ticdc.codecs.json_text import join, scatter
 from simulator.ticdc.codecs.wire_numbers import to_float64
-from simulator.tidb.model.types import ColumnType, family
+from simulator.ticdc.older_rows import UNTYPED, is_untyped
+from simulator.tidb.model.types import ColumnType, family, is_binary
 
 Piece: TypeAlias = "bytes | pa.Array | UncutCells"
 
@@ -45,6 +47,31 @@ class Escaping:
 
     def __call__(self, cells: pa.Array, type: ColumnType) -> pa.Array:
         return self.convert(cells, type)
+
+
+@dataclass(frozen=True)
+class MaybeUntyped:
+    """The format of a column that some rows lack, where TiCDC has a string instead of a value (`older_rows`)."""
+
+    typed: Converter
+    untyped: Converter
+    """The format of such a string."""
+
+    is_alike: bool = False
+    """Whether the encoder turns values of the column into strings before it compares them."""
+
+    def __call__(self, cells: pa.Array, type: ColumnType) -> pa.Array:
+        marked = is_untyped(cells)
+        if not pc.any(marked, min_count=0).as_py():
+            return self.typed(cells, type)
+        strings = self.untyped(pc.replace_substring(cells, UNTYPED, b"", max_replacements=1), type)
+        values = self.typed(pc.if_else(marked, pa.scalar(None, pa.binary()), cells), type)
+        return pc.if_else(marked, strings, values)
+
+
+def untyped_texts(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return strings in place of values of a type as JSON has them before it is escaped: bytes are no text."""
+    return surrogate_escaped(latin1(cells)) if family(type) == "bit" or is_binary(type) else cells
 
 
 @dataclass(frozen=True)
@@ -140,9 +167,14 @@ def _comma(begun: Mask) -> Piece:
 def is_changed(member: JsonMember, old: Image, new: Image) -> Mask:
     """Return where TiCDC sees a change: values as bytes, floats as numbers (tiflow v8.5 pkg/sink/codec/encoder.go)."""
     before, after = old.cells(member.position), new.cells(member.position)
+    differs: Mask | None = None
+    if isinstance(member.convert, MaybeUntyped):
+        differs = np.asarray(pc.xor(is_untyped(before), is_untyped(after)), bool) & (not member.convert.is_alike)
+        before, after = (pc.replace_substring(cells, UNTYPED, b"") for cells in (before, after))
     if family(member.type) == "float":
         before, after = to_float64(before), to_float64(after)
-    return is_different(before, after)
+    changed = is_different(before, after)
+    return changed if differs is None else changed | differs
 
 
 def is_different(before: pa.Array, after: pa.Array) -> Mask:

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.row_image import Image, split
-from simulator.errors import EncodeError
+from simulator.errors import NotSimulatedError
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import join, scatter
+from simulator.ticdc.older_rows import has_marks, without_marks
 from simulator.tidb.model.table import Table
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class RowChanges:
     """int64: integer handle or `_tidb_rowid`, null for a clustered key that is not one integer."""
 
     before: pa.Array
-    """binary row images, null for an INSERT."""
+    """binary row images, null for an INSERT, and with `after` for a row that a transaction inserts and deletes."""
 
     after: pa.Array
     """binary row images, null for a DELETE."""
@@ -173,7 +174,7 @@ class OperationRows:
     """Row changes that are all of one operation."""
 
     operation: str
-    """`INSERT`, `UPDATE` or `DELETE`."""
+    """`INSERT`, `UPDATE` or `DELETE`; `EMPTY` has neither image."""
 
     rows: RowChanges
     columns: int
@@ -205,6 +206,20 @@ def rows_at(rows: RowChanges, places: pa.Array) -> RowChanges:
     return replace(rows, large=None if rows.large is None else rows.large.take(places), **columns)
 
 
+def typed_rows(rows: RowChanges, release: Release) -> RowChanges:
+    """Return rows with values in place of strings of the same text (`older_rows`)."""
+    return replace(rows, before=without_marks(rows.before, release), after=without_marks(rows.after, release))
+
+
+def refuse_older_rows(rows: RowChanges, protocol: str, release: Release) -> None:
+    """Raise NotSimulatedError for rows with strings in place of values."""
+    if release.older_rows != "typed" and any(has_marks(images) for images in (rows.before, rows.after)):
+        raise NotSimulatedError(
+            f"{protocol} of TiCDC {release.name}: a row of {rows.table.schema}.{rows.table.name} that is older than a column "
+            "is not simulated; accepted: --release v8.0.0 and later"
+        )
+
+
 EncodeOperation = Callable[[OperationRows], pa.Array]
 
 
@@ -218,9 +233,8 @@ def encode_all_by_operation(rows: RowChanges, columns: int, *encoders: EncodeOpe
     """Return the same of several encoders, which share the images of the rows."""
     inserts = pc.is_null(rows.before).to_numpy(zero_copy_only=False)
     deletes = pc.is_null(rows.after).to_numpy(zero_copy_only=False)
-    if (inserts & deletes).any():
-        raise EncodeError(f"row {int(np.argmax(inserts & deletes))} has neither an image before nor one after")
-    masks = {"INSERT": inserts, "DELETE": deletes, "UPDATE": ~(inserts | deletes)}
+    empty = inserts & deletes
+    masks = {"INSERT": inserts & ~empty, "DELETE": deletes & ~empty, "UPDATE": ~(inserts | deletes), "EMPTY": empty}
     present = {name: np.flatnonzero(mask) for name, mask in masks.items() if mask.any()}
     if len(present) < 2:  # none of them: an empty batch
         whole = OperationRows(next(iter(present), "INSERT"), rows, columns)

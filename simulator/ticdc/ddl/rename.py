@@ -71,7 +71,10 @@ def replicated_pairs(
 
 
 def _by_new_name(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
-    """Before 6.3 a RENAME is an event of the new name, which the filter sees as the event has it."""
+    """Before 6.3 a RENAME is an event of the new name, which the filter sees as the event has it. The snapshot has all
+    tables, and drops each of several before that (v5.4.0 cdc/entry/schema_storage.go renameTables)."""
+    if len(rename.pairs) > 1:
+        _require_once(rename.pairs, rename, release)
     lower = release.renames_in_lower_case and len(rename.pairs) > 1
     return tuple(
         (old, new) for old, new in rename.pairs if not discards(new.schema.lower() if lower else new.schema, new.name)
@@ -141,13 +144,18 @@ def _apply_to_snapshot(
     pairs: Sequence[Pair], rename: Rename, snapshot: SchemaSnapshot, release: Release
 ) -> tuple[Pair, ...]:
     """Return the pairs if the snapshot accepts them: it drops the table of every pair, then creates every new one."""
+    _require_once(pairs, rename, release)
+    if not {new.schema.lower() for _, new in pairs} <= snapshot.schemas:
+        raise _wrapped(_schema_not_found(), rename, "snapshot", release)
+    return tuple(pairs)
+
+
+def _require_once(pairs: Sequence[Pair], rename: Rename, release: Release) -> None:
+    """Raise DdlError if pairs rename a table twice."""
     tables = [_folded(table) for pair, table in zip(rename.pairs, _tables(rename.pairs), strict=True) if pair in pairs]
     if len(set(tables)) < len(tables):
         error = DdlError(f"table {NO_ID} not found in schema snapshot", "CDC:ErrSnapshotTableNotFound")
         raise _wrapped(error, rename, "snapshot", release)
-    if not {new.schema.lower() for _, new in pairs} <= snapshot.schemas:
-        raise _wrapped(_schema_not_found(), rename, "snapshot", release)
-    return tuple(pairs)
 
 
 def _enters(rename: Rename) -> DdlError:

@@ -13,6 +13,7 @@ from simulator.ticdc.dispatch.partitions import (
     dispatch_hashes,
     follows_from_handle,
     follows_from_time,
+    table_hash,
 )
 from simulator.ticdc.dispatch.routing import (
     Route,

@@ -44,8 +44,7 @@ def dispatch_hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: in
     if route.dispatcher == SINGLE_COLUMN:
         ((_, only),) = route.hashed
         return crc32(json_texts(columns[only], value_bytes(columns[only], in_zone(only), route.hashing)))
-    table_hash = zlib.crc32(table.schema.encode() + table.name.encode())
-    hashed = np.full(len(next(iter(texts.values()))) if rows is None else rows, table_hash, np.uint32)
+    hashed = np.full(len(next(iter(texts.values()))) if rows is None else rows, table_hash(table), np.uint32)
     for name, source in route.hashed:
         hashed ^= (
             _column_hash(name, columns[source], in_zone(source), route.hashing)
@@ -53,6 +52,11 @@ def dispatch_hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: in
             else _null_hash(name, route.hashing)
         )
     return hashed
+
+
+def table_hash(table: Table) -> int:
+    """Return the dispatch hash of a row without columns."""
+    return zlib.crc32(table.schema.encode() + table.name.encode())
 
 
 def _null_hash(name: str, hashing: Hashing) -> np.uint32:

@@ -20,6 +20,7 @@ from simulator.columns.cells import Texts
 from simulator.errors import ChangefeedError, SchemaError
 from simulator.ticdc.filters.event_filters import EventFilters, EventRule, reads_values, rule_ignoring_row
 from simulator.ticdc.filters.event_types import ROW_KINDS
+from simulator.ticdc.older_rows import without_marks
 from simulator.ticdc.time_zone import images_in_zone
 from simulator.tidb.expressions import trees
 from simulator.tidb.expressions.functions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
@@ -81,8 +82,9 @@ def _ignored(
     for expression, _ in expressions:
         check_expression(expression, table)
     sides = {
-        side: _texts({"before": before, "after": after}[side].filter(of_kind), table, filters.time_zone)
-        for side in {side for _, side in expressions}
+        side: _texts(without_marks(image.filter(of_kind), filters.release), table, filters.time_zone)
+        for side, image in (("before", before), ("after", after))
+        if any(side == read for _, read in expressions)
     }
     ignored = functools.reduce(
         pc.or_, [is_ignored(expression, table, sides[side], filters.time_zone) for expression, side in expressions]

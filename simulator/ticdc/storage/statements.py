@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Storage
@@ -16,8 +17,10 @@ from simulator.ticdc.codecs import DdlEvent, TableInfo
 from simulator.ticdc.storage.paths import StoredTable
 from simulator.ticdc.storage.table_definition import TableDefinition
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.catalog import ViewInfo
 from simulator.tidb.model.table import Table
+
+if TYPE_CHECKING:
+    from simulator.tidb.ddl.catalog import ViewInfo
 
 
 def schema_events(events: Iterable[DdlEvent], storage: Storage, release: Release) -> Iterator[DdlEvent]:

@@ -8,16 +8,19 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.storage.paths import SCHEMA_JSON
-from simulator.tidb.ddl.catalog import ViewInfo
 from simulator.tidb.ddl.expressions.hidden_columns import VarString, hidden_columns
 from simulator.tidb.ddl.expressions.stored_text import stored_expression
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
+
+if TYPE_CHECKING:
+    from simulator.tidb.ddl.catalog import ViewInfo
 
 Member = tuple[str, bytes]
 """Name and JSON text of a member of an object."""
@@ -74,13 +77,13 @@ class TableDefinition:
 
     def columns(self, release: Release, with_ids: bool) -> Iterator[tuple[str, bytes]]:
         """Yield the name and the JSON text of each column."""
-        if isinstance(self.table, ViewInfo):
-            for name in self.table.columns:
-                yield name, _object([("ColumnName", quoted(name)), ("ColumnType", b'"UNSPECIFIED"')], 2)
-        elif self.table is not None:
+        if isinstance(self.table, Table):
             for column in (*self.table.columns, *(hidden_columns(self.table) or ())):
                 members = _members(column, column.name in self.table.primary_key, release, with_ids)
                 yield column.name, _object(members, 2)
+        elif self.table is not None:
+            for name in self.table.columns:
+                yield name, _object([("ColumnName", quoted(name)), ("ColumnType", b'"UNSPECIFIED"')], 2)
 
 
 def columns_checksum(table: bytes, schema: bytes, columns: Iterable[tuple[str, bytes]]) -> int:

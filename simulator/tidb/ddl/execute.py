@@ -6,7 +6,7 @@ replicates them or not, or raises DdlError with TiDB's text. Sources: tidb pkg/e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import create
 from simulator.tidb.ddl.tables import statements as tables
+from simulator.tidb.ddl.tidb_errors import syntax_error
 
 __all__ = ["execute", "execute_batch"]
 
@@ -38,7 +39,20 @@ def attempt(statement: syntax.Statement, text: str, session: Session) -> Executi
     `text` is the text of the statement. Raises DdlError with TiDB's text for a statement that fails before its first
     job. Without a catalog in the session, checks that need one are skipped.
     """
+    if not session.release.index_splits and any(key.options.pre_split for key in _keys(statement)):
+        raise syntax_error("an index has no PRE_SPLIT_REGIONS in this release")
     return _complete(STATEMENTS[type(statement)](statement, text, session), session)
+
+
+def _keys(statement: syntax.Statement) -> Iterator[syntax.KeyDefinition]:
+    """Yield the keys that a statement defines."""
+    if isinstance(statement, syntax.CreateTable):
+        yield from statement.keys
+    if isinstance(statement, syntax.CreateIndex):
+        yield statement.key
+    for spec in statement.specs if isinstance(statement, syntax.AlterTable) else ():
+        yield from (spec.key,) if isinstance(spec, syntax.AddKey) else ()
+        yield from spec.keys if isinstance(spec, syntax.AddColumns) else ()
 
 
 def execute_in_catalog(

@@ -12,14 +12,15 @@ from simulator.tidb import syntax
 from simulator.tidb.expressions.functions.registry import FUNCTIONS
 from simulator.tidb.expressions.values.times import UNITS
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.parser.expressions.operators import parse_node
-from simulator.tidb.parser.splitting import parse_tokens
-from simulator.tidb.parser.tokens import tokenize
 
 
 @lru_cache(64)
 def parse_expression(expression: str, sql_mode: frozenset[str] = frozenset()) -> syntax.Node:
     """Parse an expression. Raises SchemaError."""
+    from simulator.tidb.parser.expressions.operators import parse_node  # imports sqlglot, which few messages need
+    from simulator.tidb.parser.splitting import parse_tokens
+    from simulator.tidb.parser.tokens import tokenize
+
     try:
         return parse_tokens(expression, tokenize(expression, sql_mode), parse_node, sql_mode=sql_mode)
     except RecursionError:

@@ -12,7 +12,7 @@ from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.model.charsets import canonical_charset
 from simulator.tidb.parser.clauses import accept_charset
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.syntax.definitions import FieldType
+from simulator.tidb.syntax.definitions import FieldType, literal_bytes
 
 NAMES = {
     spelling: name
@@ -152,12 +152,6 @@ def parse_member(cursor: Cursor) -> str:
     if kind in ("hex", "bit"):
         return literal_bytes(kind, cursor.literal()).decode("utf-8", "replace").rstrip(" ")
     return cursor.plain_string("a member in quotes").rstrip(" ")
-
-
-def literal_bytes(kind: str, digits: str) -> bytes:
-    """Return the bytes of a hexadecimal (`hex`) or binary (`bit`) literal."""
-    base, width = (16, 2) if kind == "hex" else (2, 8)
-    return int(digits or "0", base).to_bytes((len(digits) + width - 1) // width, "big")
 
 
 def parse_type_attributes(cursor: Cursor, type: FieldType, where: str) -> FieldType:

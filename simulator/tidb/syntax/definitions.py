@@ -68,6 +68,12 @@ class ColumnDefault:
     """Whether the literal or the column name is in parentheses."""
 
 
+def literal_bytes(kind: str, digits: str) -> bytes:
+    """Return the bytes of a hexadecimal (`hex`) or binary (`bit`) literal."""
+    base, width = (16, 2) if kind == "hex" else (2, 8)
+    return int(digits or "0", base).to_bytes((len(digits) + width - 1) // width, "big")
+
+
 @dataclass(frozen=True)
 class KeyPart:
     column: str

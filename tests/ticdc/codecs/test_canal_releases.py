@@ -175,7 +175,9 @@ BEHAVIOURS: dict[str, tuple[Callable[[Release], Hashable], dict[Any, str]]] = {
     ),
     "NULL in an unsigned integer column": (
         refusal((OLD, {**NEW, "a": None})),
-        {"panic: unsigned value not in type uint64: a is NULL in s.t, key b=1": "v5.4.0"},
+        {
+            "panic: unsigned value not in type uint64: a is NULL or the default of an older row in s.t, key b=1": "v5.4.0"
+        },
     ),
 }
 """What rows of every release have; those that are not named have it not."""

@@ -434,6 +434,8 @@ HIDDEN = cases("""
     UPPER(a) => var_string 20 -1 False
     CAST(a AS CHAR(5)) => var_string 5 -1 False
     CAST(v AS DECIMAL(8,3)) => decimal 8 3 True
+    CAST(j->'$.a' AS UNSIGNED ARRAY) => json 22 0 True
+    CAST(j->'$.a' AS CHAR(7) ARRAY) => json 7 0 True
 """)
 
 
@@ -441,7 +443,7 @@ HIDDEN = cases("""
 def test_the_hidden_columns_of_functional_indexes_are_told_with_their_types(expression: str, told: str) -> None:
     with feed(release="v8.0.0") as ticdc:
         ticdc.execute(
-            "CREATE TABLE test.t (a INT PRIMARY KEY, d DECIMAL(9,2), v VARCHAR(9) COLLATE utf8mb4_general_ci, "
+            "CREATE TABLE test.t (a INT PRIMARY KEY, d DECIMAL(9,2), v VARCHAR(9) COLLATE utf8mb4_general_ci, j JSON, "
             f"INDEX k (({expression})))"
         )
         (schema, *_) = [

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.upstreams import cases, changes, in_test, played, refused, rows_in, shown
 
+from simulator import TiCDC
+from simulator.errors import SqlError
 from simulator.releases import find
 from simulator.tidb.sql_engine.changes.delimited_text import rows_of
 from simulator.tidb.sql_engine.storage.state import Upstream
@@ -314,3 +316,45 @@ def test_quotes_inside_of_a_field_and_its_words() -> None:
 def test_lines_without_the_beginning_do_not_count() -> None:
     form = DelimitedText(separator=",", starting="xx")
     assert [*rows_of(b"a,b\nignored xx1,2\nxx3\nxx", form)] == [[b"1", b"2"], [b"3"], [b""]]
+
+
+ARRAYS = """
+    CREATE TABLE m (id INT PRIMARY KEY, b JSON, UNIQUE KEY k ((CAST(b->'$[*]' AS SIGNED ARRAY))));
+    CREATE TABLE n (id INT, b JSON, KEY c ((CAST(b AS CHAR(3) ARRAY))), UNIQUE KEY k (id, (CAST(b AS CHAR(3) ARRAY))));
+    CREATE TABLE g (b JSON, c JSON AS (b->'$.a') STORED, KEY k ((CAST(c AS UNSIGNED ARRAY))));
+    INSERT INTO m VALUES (1, '[1, 2, 2]'), (2, '[]'), (3, NULL), (4, NULL);
+    INSERT INTO n VALUES (1, '["ab", "cd  "]'), (2, '["ab"]'), (NULL, '["x"]'), (NULL, '["x"]');
+"""
+
+WITH_ARRAYS = cases("""
+    INSERT INTO m VALUES (5, '[3]'), (6, '[4, 2]') => 1062 Duplicate entry '2' for key 'm.k'
+    INSERT INTO m VALUES (5, '[3]'), (6, '[4, 3]') => 1062 Duplicate entry '3' for key 'm.k'
+    UPDATE m SET b = '[2]' WHERE id = 2 => 1062 Duplicate entry '2' for key 'm.k'
+    UPDATE m SET b = '[2, 3]' WHERE id = 1 => (none)
+    BEGIN; DELETE FROM m WHERE id = 1; INSERT INTO m VALUES (5, '[2]'); COMMIT => (none)
+    INSERT INTO m VALUES (5, '["3"]') => 3903 Invalid JSON value for CAST for expression index 'k'
+    INSERT INTO m VALUES (5, '[1.5]') => 3903 Invalid JSON value for CAST for expression index 'k'
+    INSERT INTO m VALUES (5, '[true]') => 3903 Invalid JSON value for CAST for expression index 'k'
+    INSERT INTO m VALUES (5, '[18446744073709551615]') => 3752 Value is out of range for expression index 'k' at row 1
+    INSERT INTO g (b) VALUES ('{"a": [-1]}') => 3752 Value is out of range for expression index 'k' at row 1
+    INSERT INTO g (b) VALUES ('{"a": {"b": 1}}')
+        => 1235 This version of TiDB doesn't yet support 'CAST-ing JSON OBJECT type to array'
+    INSERT INTO n VALUES (3, '["abcd"]') => 3907 Data too long for expression index 'c'
+    INSERT INTO n VALUES (3, '"abc  "'), (1, '["cd"]') => 1062 Duplicate entry '1-cd' for key 'n.k'
+    INSERT INTO g (b) VALUES ('{"a": 7}'), ('{"a": 7}'); ALTER TABLE g ADD UNIQUE KEY u ((CAST(c AS UNSIGNED ARRAY)))
+        => 1062 Duplicate entry '7' for key 'g.u'
+    ALTER TABLE n ADD KEY d ((CAST(b AS SIGNED ARRAY))) => 3903 Invalid JSON value for CAST for expression index 'd'
+""")
+
+
+@pytest.mark.parametrize(("script", "error"), WITH_ARRAYS)
+def test_each_value_of_a_multi_valued_index_is_of_its_type_and_in_a_unique_one_once(script: str, error: str) -> None:
+    """pkg/expression/builtin_cast.go convertJSON2Tp, pkg/executor/insert_common.go completeError."""
+    with TiCDC("v8.5.3", databases=()) as ticdc:
+        ticdc.execute(ARRAYS)
+        try:
+            ticdc.execute(script)
+        except SqlError as refused:
+            assert f"{refused.number} {refused.text}" == error
+        else:
+            assert error == "(none)"

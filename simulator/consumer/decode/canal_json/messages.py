@@ -61,11 +61,13 @@ def _rows(
         raise ValueError("an UPDATE needs as many rows in old as in data")
     events = []
     for number, row in enumerate(data):
+        if row is None and op == "INSERT":
+            continue  # that a transaction inserts and deletes (`releases` empty_changes)
         image = {name: _value(value, columns[name]) for name, value in members(row).items()}
         before = _old_image(members(old[number]), columns) if op == "UPDATE" else image if op == "DELETE" else None
         after = None if op == "DELETE" else image
         events.append(RowEvent(commit_ts, schema, table, op, before, after, columns, es=es, only_handle=only_handle))
-    if not events:
+    if not data:
         raise ValueError("a row message without rows in data")
     return tuple(events)
 

@@ -45,7 +45,9 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     events: list[Event] = []
     while place < len(content):
         document, place = DECODER.raw_decode(content, place)
-        events.append(_event(members(document)))
+        message = members(document)
+        if "sql" in message or "data" in message or "old" in message:  # else a transaction inserts and deletes the row
+            events.append(_event(message))
     return tuple(events)
 
 

@@ -42,7 +42,16 @@ def looks_like(key: bytes | None, value: bytes | None) -> bool:
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     """Return the events of one message; raises ValueError or KeyError if it is no Open Protocol."""
-    return tuple(_event(parse(head), decompress_value(body)) for head, body in texts(key, value))
+    pairs = (pair for pair in texts(key, value) if not is_empty(*pair))
+    return tuple(_event(parse(head), decompress_value(body)) for head, body in pairs)
+
+
+def is_empty(head: bytes, body: bytes) -> bool:
+    """Return whether an event is a row that a transaction inserts and deletes (`releases` empty_changes)."""
+    if body != b"{}" or not head.startswith(b'{"ts":'):
+        return False
+    key = parse(head)
+    return integer(key["t"]) == ROW and "ohk" not in key and "ccl" not in key
 
 
 def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], ...]:
@@ -142,6 +151,16 @@ def _early(value: str) -> Value:
         return data
 
 
+ZERO_OBJECTS: Mapping[int, tuple[str, Mapping[str, str]]] = {
+    246: ("0", {}),
+    10: ("0000-00-00", {}),
+    **dict.fromkeys((7, 12), ("0000-00-00 00:00:00", {})),
+    11: ("00:00:00", {"Duration": "0", "Fsp": "0"}),
+    248: ("0", {"Name": "", "Value": "0"}),
+}
+"""By type code the texts of zeros that TiCDC up to 5.3.0 sends as objects (`ticdc.older_rows`)."""
+
+
 def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:
     """Return text, or bytes of a binary column. Without `f` (before 4.0.5) it may be either."""
     code, value = integer(column["t"]), column["v"]
@@ -155,6 +174,8 @@ def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:
         return data if binary else data.decode("utf-8", INVALID)
     if code in STRINGS and binary:
         return unquote(text(value))
+    if isinstance(value, dict) and value == ZERO_OBJECTS.get(code, ("", None))[1]:
+        return ZERO_OBJECTS[code][0]
     if not isinstance(value, str):
         raise ValueError(f"a value that is neither text nor number: {value!r}")
     return str(value)

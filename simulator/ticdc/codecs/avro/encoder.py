@@ -33,6 +33,7 @@ from simulator.ticdc.codecs.row_changes import (
     Schema,
     encode_by_operation,
     frame_one_row_each,
+    typed_rows,
 )
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.schema_registry import HEADER
@@ -52,6 +53,7 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     Raise EncodeError for a value or a schema that TiCDC refuses, and for a row above max-message-bytes.
     """
     options = avro_options(options, release)
+    rows = typed_rows(rows, release)
     if release.avro_records in early.EARLY:
         return _encode_early(rows, options.time_zone, release)
     count = len(table_info.visible_columns(rows.table))
@@ -80,6 +82,11 @@ def _encode_early(rows: RowChanges, time_zone: str, release: Release) -> Encoded
     """Return keys and values of releases before 6.1, which check no sizes."""
     handle = table_info.handle_columns(rows.table, release)
     columns = list(enumerate(table_info.visible_columns(rows.table)))
+    if pc.any(pc.and_(rows.before.is_null(), rows.after.is_null()), min_count=0).as_py():
+        raise EncodeError(
+            f"a row of {rows.table.schema}.{rows.table.name} that a transaction inserts and deletes: TiCDC {release.name} "
+            "encodes it without columns in Avro, and stops (tiflow PR 2615)"
+        )
     key_columns = [each for each in columns if each[1].name in handle]
     value_schema, values = None, pa.nulls(len(rows.after), pa.binary())
     if rows.after.null_count < len(rows.after):

@@ -18,8 +18,17 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.binary import surrogate_escaped
-from simulator.ticdc.codecs.json_members import Converter, Escaping, JsonMember, always_null, unchanged
+from simulator.ticdc.codecs.json_members import (
+    Converter,
+    Escaping,
+    JsonMember,
+    MaybeUntyped,
+    always_null,
+    unchanged,
+    untyped_texts,
+)
 from simulator.ticdc.codecs.json_text import escape, is_plain, quoted
+from simulator.ticdc.older_rows import UNTYPED, later_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -51,7 +60,6 @@ _ORDERS: dict[str, Callable[[Column], bytes]] = {
 }
 
 
-@lru_cache(maxsize=1024)
 def canal_columns(
     table: Table, selected: frozenset[str] | None, full: bool, release: Release
 ) -> tuple[CanalColumn, ...]:
@@ -59,6 +67,13 @@ def canal_columns(
 
     `full` means mysqlType with sizes (content-compatible).
     """
+    return _cached_columns(table, selected, full, release, later_columns(table, release))
+
+
+@lru_cache(maxsize=1024)
+def _cached_columns(
+    table: Table, selected: frozenset[str] | None, full: bool, release: Release, later: frozenset[str]
+) -> tuple[CanalColumn, ...]:
     handle, visible = table_info.handle_columns(table, release), table_info.visible_columns(table)
     places = {column.name: place for place, column in enumerate(visible)}
     candidates = table.columns if release.canal_virtual_columns else visible
@@ -70,18 +85,22 @@ def canal_columns(
             full,
             release,
             selected is None or column.name in selected,
+            column.name in later,
         )
         for column in sorted(candidates, key=_ORDERS[release.canal_column_order])
     )
 
 
 def _column(
-    column: Column, place: int | None, handle: bool, full: bool, release: Release, selected: bool
+    column: Column, place: int | None, handle: bool, full: bool, release: Release, selected: bool, later: bool
 ) -> CanalColumn:
     type, name = column.type, quoted(column.name)
     text = always_null if place is None else with_nulls(_text(type, release), type, release)
     is_text = types.family(type) in ("string", "text", "json")
-    member = JsonMember(place or 0, type, name + b":", b"", True, handle, _escaped(text) if is_text else text)
+    convert = _escaped(text) if is_text else text
+    if later:
+        convert = MaybeUntyped(convert, _escaped(_printed))
+    member = JsonMember(place or 0, type, name + b":", b"", True, handle, convert)
     return CanalColumn(
         member,
         text,
@@ -106,6 +125,11 @@ def _escaped(text: Converter) -> Converter:
         return escape(text(cells, type), short_controls=False)
 
     return Escaping(convert, is_plain) if text is unchanged else convert
+
+
+def _printed(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return strings, and what Go prints of other values, as they are."""
+    return untyped_texts(pc.replace_substring(cells, UNTYPED, b""), type)
 
 
 _TEXTS: dict[str, Converter] = {"enum": wire_numbers.enum_number, "set": wire_numbers.set_number}

@@ -22,7 +22,7 @@ from simulator.ticdc.codecs import json_members
 from simulator.ticdc.codecs.canal_json import row_keys
 from simulator.ticdc.codecs.canal_json.columns import CanalColumn, canal_columns
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.json_members import Piece
+from simulator.ticdc.codecs.json_members import MaybeUntyped, Piece
 from simulator.ticdc.codecs.json_text import decimal, join, quoted
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit, key_text
 from simulator.ticdc.codecs.row_changes import (
@@ -32,6 +32,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
+from simulator.ticdc.older_rows import UNTYPED, is_untyped
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType
@@ -91,6 +92,9 @@ def encode_operation(
     changes: OperationRows, options: CodecOptions, release: Release, handle_key_only: HandleKeyOnly | None
 ) -> pa.Array:
     """Return the JSON of rows that are all of one operation; `options` are a result of `canal_options`."""
+    if changes.operation == "EMPTY":
+        nothing = b',"sqlType":{},"mysqlType":{},"data":[null],"old":[null]'
+        return join(*_head(changes, options, release), nothing, *_extension(changes, options, handle_key_only), b"}")
     table, deletes = changes.rows.table, changes.operation == "DELETE"
     columns = canal_columns(table, changes.rows.selected, options.content_compatible, release)
     if handle_key_only or deletes and (options.delete_only_output_handle_key_columns or not options.enable_old_value):
@@ -113,7 +117,8 @@ def _head(changes: OperationRows, options: CodecOptions, release: Release) -> li
     physical = decimal(pc.shift_right(changes.rows.commit_ts, LOGICAL_BITS))
     build: Piece = physical if options.build_ts is None else b"%d" % options.build_ts
     visible = changes.rows.selected if release.column_selectors == "rows" else None
-    names = _names(changes.rows.table, changes.operation, visible, release)
+    operation, visible = ("INSERT", frozenset[str]()) if changes.operation == "EMPTY" else (changes.operation, visible)
+    names = _names(changes.rows.table, operation, visible, release)
     return [names, physical, b',"ts":', build if release.canal_build_time else b"0", b',"sql":""']
 
 
@@ -143,7 +148,10 @@ def _sql_type(column: CanalColumn, data: Image) -> Piece:
         return column.sql_type
     if data.longest(column.member.position) < len(str(column.promotion[0])):
         return column.sql_type
-    return promoted_sql_types(data.cells(column.member.position), column.sql_type, *column.promotion)
+    cells = data.cells(column.member.position)
+    if isinstance(column.member.convert, MaybeUntyped):
+        cells = pc.replace_substring(cells, UNTYPED, b"")
+    return promoted_sql_types(cells, column.sql_type, *column.promotion)
 
 
 def promoted_sql_types(cells: pa.Array, usual: bytes, limit: int, wider: int) -> Piece:
@@ -223,7 +231,7 @@ def canal_options(options: CodecOptions, release: Release) -> CodecOptions:
 
 
 def reject_unsigned_nulls(rows: RowChanges) -> None:
-    """Raise EncodeError for NULL in an unsigned integer column, on which 5.4.0 panics.
+    """Raise EncodeError for NULL, and for a string, in an unsigned integer column, on which 5.4.0 panics.
 
     Source: tiflow v5.4.0: cdc/sink/codec/canal.go getJavaSQLType.
     """
@@ -232,8 +240,9 @@ def reject_unsigned_nulls(rows: RowChanges) -> None:
     for images in (rows.before, rows.after):
         image = split(images.drop_null(), len(columns))
         for place in unsigned:
-            if image.cells(place).null_count:
-                raise _panic(rows, _first_null(images, image.cells(place)), columns[place].name)
+            odd = pc.or_(is_untyped(image.cells(place)), image.cells(place).is_null())
+            if pc.any(odd, min_count=0).as_py():
+                raise _panic(rows, _first(images, odd), columns[place].name)
 
 
 def reject_selection(rows: RowChanges, options: CodecOptions, release: Release) -> None:
@@ -260,13 +269,14 @@ def _is_unsigned_integer(type: ColumnType) -> bool:
     return type.unsigned and types.family(type) == "integer"
 
 
-def _first_null(images: pa.Array, cells: pa.Array) -> int:
+def _first(images: pa.Array, odd: pa.Array) -> int:
+    """Return the row of the first odd cell, of which images that are null have none."""
     present = np.flatnonzero(images.is_valid().to_numpy(zero_copy_only=False))
-    return int(present[np.argmax(cells.is_null().to_numpy(zero_copy_only=False))])
+    return int(present[np.argmax(odd.to_numpy(zero_copy_only=False))])
 
 
 def _panic(rows: RowChanges, row: int, column: str) -> EncodeError:
     return EncodeError(
-        f"panic: unsigned value not in type uint64: {column} is NULL in {rows.table.schema}.{rows.table.name}, key "
-        f"{key_text(rows, row)}; TiCDC v5.4.0 crashes on NULL in unsigned integer columns, v5.4.1 does not"
+        f"panic: unsigned value not in type uint64: {column} is NULL or the default of an older row in "
+        f"{rows.table.schema}.{rows.table.name}, key {key_text(rows, row)}; TiCDC v5.4.0 crashes on NULL in unsigned integer columns, v5.4.1 does not"
     )

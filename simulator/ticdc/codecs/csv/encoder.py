@@ -12,9 +12,10 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.csv.handles import handle_texts
-from simulator.ticdc.codecs.csv.values import Piece, Quoting, column_pieces
+from simulator.ticdc.codecs.csv.values import Piece, Quoting, column_pieces, maybe_untyped_pieces
 from simulator.ticdc.codecs.json_text import decimal, join
 from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_by_operation
+from simulator.ticdc.older_rows import later_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 
 LETTERS = {"INSERT": b"I", "UPDATE": b"U", "DELETE": b"D"}
@@ -100,13 +101,14 @@ def _line(
         cells.append([b"true" if changes.operation == "UPDATE" else b"false"])
     if csv.output_handle_key:
         cells.append([quoting.strings(handle_texts(changes))])
-    selected, place = changes.rows.selected, 0
+    selected, place, later = changes.rows.selected, 0, later_columns(table, release)
     for column in columns:
         if column.generated == "virtual":
             cells.append([csv.null.encode()])  # TiKV does not have its value
             continue
         if (selected is None or column.name in selected) and (known is None or column.name in known):
-            cells.append(column_pieces(image.cells(place), column.type, csv, quoting, release))
+            pieces_of = maybe_untyped_pieces if column.name in later else column_pieces
+            cells.append(pieces_of(image.cells(place), column.type, csv, quoting, release))
         place += 1
     try:
         pieces: list[Piece] = [piece for cell in cells for piece in (*cell, delimiter)]

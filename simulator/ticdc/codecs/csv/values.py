@@ -15,7 +15,9 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.codec_options import CsvOptions
+from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.wire_numbers import percent_v_float, require_enum_members
+from simulator.ticdc.older_rows import UNTYPED, is_untyped
 from simulator.tidb.model import types
 from simulator.tidb.model.types import ColumnType
 
@@ -109,6 +111,21 @@ def column_pieces(
         # bytes that are no UTF-8 take their places after the escapes, so that MARK is unique
         return [with_null(surrogate_unescaped(quoting.strings(cells)), options)]
     return [with_null(quoting.strings(cells), options)] if cells.null_count else quoting.pieces(cells)
+
+
+def maybe_untyped_pieces(
+    cells: pa.Array, type: ColumnType, options: CsvOptions, quoting: Quoting, release: Release
+) -> list[Piece]:
+    """Return the same of a column that some rows lack, where TiCDC may have a string instead of a value (tiflow v6.5.8:
+    codec/csv/csv_message.go fromColValToCsvVal)."""
+    marked = is_untyped(cells)
+    if not pc.any(marked, min_count=0).as_py():
+        return column_pieces(cells, type, options, quoting, release)
+    values = pc.if_else(marked, pa.scalar(None, pa.binary()), cells)
+    strings = pc.replace_substring(cells, UNTYPED, b"")
+    is_bytes = types.family(type) == "bit" or types.is_binary(type)
+    texts = quoting.strings(latin1(strings) if is_bytes else surrogate_unescaped(strings))
+    return [pc.if_else(marked, texts, join(*column_pieces(values, type, options, quoting, release)))]
 
 
 def with_null(cells: pa.Array, options: CsvOptions) -> pa.Array:

@@ -111,7 +111,7 @@ def null_cell(column: Column, release: Release) -> str | None:
 
     Raise EncodeError for a DATE, whose text is none.
     """
-    default, type = row_default(column), column.type
+    default, type = column.default if column.default_expression else row_default(column), column.type
     if default is None:
         return None
     match types.family(type):

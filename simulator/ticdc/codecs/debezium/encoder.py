@@ -24,7 +24,13 @@ from simulator.ticdc.codecs.debezium.schemas import CLUSTER, key_schema, value_s
 from simulator.ticdc.codecs.debezium.values import is_string, value_format
 from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, always_null
 from simulator.ticdc.codecs.json_text import decimal, join, raw_quoted
-from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_all_by_operation
+from simulator.ticdc.codecs.row_changes import (
+    EncodedRows,
+    OperationRows,
+    RowChanges,
+    encode_all_by_operation,
+    refuse_older_rows,
+)
 from simulator.ticdc.table_info import handle_columns, visible_columns
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -38,6 +44,7 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
 
     Raise EncodeError for rows that crash the release or that its encoder refuses.
     """
+    refuse_older_rows(rows, "debezium", release)
     options = supported_options(options, release)
     rows = _selection(rows, release)
     encoders = (_encode_operation, *([_encode_keys] if release.debezium_keys else []))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import latin1
 from simulator.columns.row_image import Image
-from simulator.errors import EncodeError
+from simulator.errors import EncodeError, NotSimulatedError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
@@ -22,12 +22,14 @@ from simulator.ticdc.codecs.json_members import (
     Converter,
     Escaping,
     JsonMember,
+    MaybeUntyped,
     PartialMember,
     Piece,
     is_changed,
     object_pieces,
     partial_members,
     unchanged,
+    untyped_texts,
 )
 from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
 from simulator.ticdc.codecs.row_changes import (
@@ -38,8 +40,9 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
+from simulator.ticdc.older_rows import is_untyped, later_columns
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
@@ -73,7 +76,8 @@ def _objects(changes: OperationRows, options: CodecOptions, release: Release) ->
     rows = changes.rows
     members = _members(rows.table, rows.selected, release)
     seconds = pc.divide(pc.shift_right(rows.commit_ts, LOGICAL_BITS), MILLIS)
-    kind = "insert" if _has_no_old(options, release) and changes.operation == "UPDATE" else changes.operation.lower()
+    inserts = changes.operation == "EMPTY" or _has_no_old(options, release) and changes.operation == "UPDATE"
+    kind = "insert" if inserts else changes.operation.lower()
     head = b'{"database":%s,"table":%s,"type":"%s","ts":' % (
         quoted(rows.table.schema, release.short_control_escapes),
         quoted(rows.table.name, release.short_control_escapes),
@@ -84,7 +88,7 @@ def _objects(changes: OperationRows, options: CodecOptions, release: Release) ->
         if options.delete_only_output_handle_key_columns or _has_no_old(options, release):
             members = tuple(member for member in members if member.handle)
         return join(*pieces, *_object(b"old", members, changes.before()), b"}")
-    pieces += _object(b"data", members, changes.after())
+    pieces += [] if changes.operation == "EMPTY" else _object(b"data", members, changes.after())
     if kind == "update":
         pieces.append(_old(members, changes.before(), changes.after()))
     return join(*pieces, b"}")
@@ -124,9 +128,15 @@ def _is_changed(member: JsonMember, before: Image, after: Image) -> npt.NDArray[
     return np.ones(before.rows, np.bool_)  # TiCDC compares it with `old`, which does not have it yet
 
 
-@lru_cache(maxsize=1024)
 def _members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
     """Return the columns of a row in the order of their names; `selected` are those that column selectors leave."""
+    return _cached_members(table, selected, release, later_columns(table, release))
+
+
+@lru_cache(maxsize=1024)
+def _cached_members(
+    table: Table, selected: frozenset[str] | None, release: Release, later: frozenset[str]
+) -> tuple[JsonMember, ...]:
     handle = table_info.handle_columns(table, release)
     return tuple(
         JsonMember(
@@ -136,13 +146,35 @@ def _members(table: Table, selected: frozenset[str] | None, release: Release) ->
             b"",
             types.family(column.type) not in NUMERIC,
             column.name in handle,
-            _converter(column.type, release),
+            _maybe_untyped(column, release) if column.name in later else _converter(column.type, release),
         )
         for place, column in sorted(
             enumerate(table_info.visible_columns(table)), key=lambda pair: pair[1].name.encode("utf-8", "surrogatepass")
         )
         if selected is None or column.name in selected
     )
+
+
+def _maybe_untyped(column: Column, release: Release) -> Converter:
+    """Return the format of a column that some rows lack; raise EncodeError where TiCDC crashes on a string."""
+
+    def untyped(cells: pa.Array, type: ColumnType) -> pa.Array:
+        if types.family(type) in ("string", "text") and not types.is_binary(type):
+            raise EncodeError(
+                "panic: interface conversion: interface {} is string, not []uint8: TiCDC crashes in maxwell at a row "
+                f"that is older than its column {column.name}"
+            )
+        if pc.any(is_untyped(cells), min_count=0).as_py():
+            raise NotSimulatedError(
+                f"maxwell of TiCDC {release.name}: an object of Go in a row that is older than its column {column.name}, "
+                "which has no default, is not simulated; accepted: a DEFAULT in ADD COLUMN"
+            )
+        texts = escape(untyped_texts(cells, type), release.short_control_escapes)
+        if types.family(type) not in NUMERIC:
+            return texts
+        return pc.binary_join_element_wise(b'"', texts, b'"', b"")
+
+    return MaybeUntyped(_converter(column.type, release), untyped)
 
 
 def _converter(type: ColumnType, release: Release) -> Converter:

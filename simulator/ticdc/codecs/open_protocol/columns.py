@@ -21,24 +21,47 @@ from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import binary, wire_numbers
-from simulator.ticdc.codecs.json_members import Converter, Escaping, JsonMember, always_null, unchanged
+from simulator.ticdc.codecs.json_members import (
+    Converter,
+    Escaping,
+    JsonMember,
+    MaybeUntyped,
+    always_null,
+    unchanged,
+    untyped_texts,
+)
 from simulator.ticdc.codecs.json_text import escape, is_plain, is_raw_plain, quoted, raw_escape, raw_quoted
+from simulator.ticdc.older_rows import OBJECTS, is_untyped, later_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 
 
-@lru_cache(maxsize=1024)
 def members(table: Table, release: Release, selected: frozenset[str] | None) -> tuple[JsonMember, ...]:
     """Return the columns of rows, in their order in messages; `selected` are those that column selectors leave."""
-    return tuple(_members(table, release, table_info.flags(table, release), selected))
+    return _cached_members(table, release, selected, later_columns(table, release))
 
 
 @lru_cache(maxsize=1024)
+def _cached_members(
+    table: Table, release: Release, selected: frozenset[str] | None, later: frozenset[str]
+) -> tuple[JsonMember, ...]:
+    return tuple(_members(table, release, table_info.flags(table, release), selected, later))
+
+
 def old_members(table: Table, release: Release, selected: frozenset[str] | None) -> tuple[JsonMember, ...]:
     """Return the columns that `p` may have if it lists only changed ones."""
+    return _cached_old_members(table, release, selected, later_columns(table, release))
+
+
+@lru_cache(maxsize=1024)
+def _cached_old_members(
+    table: Table, release: Release, selected: frozenset[str] | None, later: frozenset[str]
+) -> tuple[JsonMember, ...]:
     bits = table_info.tidb_flags(table) if release.open_old_flags_raw else table_info.flags(table, release)
-    present = (member for member in _members(table, release, bits, selected) if member.convert is not always_null)
+    present = (
+        member for member in _members(table, release, bits, selected, later) if member.convert is not always_null
+    )
     if not release.open_old_zero_is_null:
         return tuple(present)
     return tuple(replace(member, convert=partial(zero_is_null, convert=member.convert)) for member in present)
@@ -50,7 +73,7 @@ def string(text: str, release: Release) -> bytes:
 
 
 def _members(
-    table: Table, release: Release, bits: Mapping[str, int], selected: frozenset[str] | None
+    table: Table, release: Release, bits: Mapping[str, int], selected: frozenset[str] | None, later: frozenset[str]
 ) -> Iterator[JsonMember]:
     handle = table_info.handle_columns(table, release)
     marked = table_info.unique_not_null_columns(table) if release.open_marks_unique else handle
@@ -58,14 +81,16 @@ def _members(
     for column in _columns_in_order(table, release):
         if selected is None or column.name in selected:
             head = _head(column, bits[column.name], column.name in marked, release)
+            convert = value_format(column.type, release) if column.name in place else always_null
+            may_be_object = column.name in later and _may_be_object(column.type, release)
             yield JsonMember(
                 place.get(column.name, 0),
                 column.type,
                 string(column.name, release) + b":{" + head,
                 b"}",
-                types.family(column.type) not in NUMERIC_FAMILIES,
+                types.family(column.type) not in NUMERIC_FAMILIES and not may_be_object,
                 column.name in handle,
-                value_format(column.type, release) if column.name in place else always_null,
+                _maybe_untyped(convert, column.type, release) if column.name in later else convert,
                 head,
             )
 
@@ -90,6 +115,40 @@ def _head(column: Column, flags: int, marked: bool, release: Release) -> bytes:
         b'"f":%d,' % flags if release.open_flags else b"",
     )
 
+
+def _may_be_object(type: ColumnType, release: Release) -> bool:
+    return release.older_rows == "default" and types.family(type) in OBJECTS
+
+
+def _maybe_untyped(convert: Converter, type: ColumnType, release: Release) -> Converter:
+    """Return a format for cells that may be JSON strings instead of numbers (tiflow v6.5.8: codec/internal/column.go), or
+    objects."""
+    is_number = types.family(type) in NUMERIC_FAMILIES
+
+    def quoted_texts(cells: pa.Array, type: ColumnType) -> pa.Array:
+        texts = escape(untyped_texts(cells, type), release.short_control_escapes)
+        return pc.binary_join_element_wise(b'"', texts, b'"', b"")
+
+    def strings_or_objects(cells: pa.Array, type: ColumnType) -> pa.Array:
+        marked = is_untyped(cells)
+        strings = quoted_texts(pc.if_else(marked, pa.scalar(None, pa.binary()), cells), type)
+        return pc.if_else(marked, ZERO_OBJECTS[types.family(type)], strings)
+
+    def quoted_values(cells: pa.Array, type: ColumnType) -> pa.Array:
+        return pc.binary_join_element_wise(b'"', convert(cells, type), b'"', b"")
+
+    if _may_be_object(type, release):
+        return MaybeUntyped(convert if is_number else quoted_values, strings_or_objects)
+    return MaybeUntyped(convert, quoted_texts) if is_number else MaybeUntyped(convert, convert, is_alike=True)
+
+
+ZERO_OBJECTS = {
+    **dict.fromkeys(("decimal", "date", "datetime"), b"{}"),
+    "time": b'{"Duration":0,"Fsp":0}',
+    "set": b'{"Name":"","Value":0}',
+    "json": b"null",
+}
+"""What encoding/json makes of the zeros of TiDB's types (tidb types: MyDecimal, Time, Duration, Set, json.BinaryJSON)."""
 
 NUMERIC_FAMILIES = frozenset(("integer", "bit", "year", "float", "enum", "set"))
 """Families whose values are JSON numbers."""

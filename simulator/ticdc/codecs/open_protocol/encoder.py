@@ -65,6 +65,8 @@ def _encode(rows: RowChanges, options: CodecOptions, release: Release, mark: tup
 
 def _values(changes: OperationRows, options: CodecOptions, release: Release, handle_key_only: bool) -> pa.Array:
     """Return the JSON values of rows that are all of one operation."""
+    if changes.operation == "EMPTY":
+        return pa.repeat(pa.scalar(b"{}", pa.binary()), len(changes.rows.commit_ts))
     table, selected = changes.rows.table, changes.rows.selected
     columns = members(table, release, selected)
     by_key = handle_key_only or changes.operation == "DELETE" and _deletes_by_key(options, release)

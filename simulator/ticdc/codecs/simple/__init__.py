@@ -37,6 +37,7 @@ from simulator.ticdc.codecs.row_changes import (
     TableInfo,
     encode_by_operation,
     frame_one_row_each,
+    refuse_older_rows,
 )
 from simulator.ticdc.codecs.simple import avro, avro_first, avro_values, mistaken, rows, statements
 from simulator.ticdc.table_info import visible_columns
@@ -88,6 +89,7 @@ def _encoding(options: CodecOptions, release: Release) -> Encoding:
 
 def _encode(changes: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
     """Return the values of the rows; raise EncodeError (CDC:ErrMessageTooLarge) for a row above max-message-bytes."""
+    refuse_older_rows(changes, "simple", release)
     options, encoding = supported_options(options, release), _encoding(options, release)
     if release.simple_first_form:
         _refuse_mistaken_types(changes.table, release)

@@ -25,7 +25,7 @@ from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, TableInfo
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, text_pieces
-from simulator.ticdc.codecs.simple.mistaken import EncodedAs, encoded_as, has_binary_flag, value_kind
+from simulator.ticdc.codecs.simple.mistaken import EncodedAs, column_ids, encoded_as, has_binary_flag, value_kind
 from simulator.ticdc.codecs.simple.rows import location, members_by_name, row_table_id
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, IndexSchema, length, scale, table_schema, type_name
 from simulator.ticdc.codecs.simple.statements import build_ts, ddl_type, table_before
@@ -120,9 +120,8 @@ def row_values(
 ) -> pa.Array:
     """Return the messages of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
-    ids = tuple(column.id for column in rows.table.columns)  # which are not in the equality of tables
     zone = location(options, release)
-    members = members_of(rows.table, ids, rows.selected, rows.told, zone, release, _converter)
+    members = members_of(rows.table, column_ids(rows.table), rows.selected, rows.told, zone, release, _converter)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     head = DML + VERSION + text(rows.table.schema) + text(rows.table.name) + long(row_table_id(rows, release))

@@ -36,8 +36,12 @@ def encoded_as(table: Table, told: int, in_avro: bool, release: Release) -> Mapp
 
     Raise EncodeError for a column at whose type TiCDC crashes.
     """
-    ids = tuple(column.id for column in table.columns)  # which are not in the equality of tables
-    return _encoded_as(table, ids, told, in_avro, release)
+    return _encoded_as(table, column_ids(table), told, in_avro, release)
+
+
+def column_ids(table: Table) -> tuple[int, ...]:
+    """Return the ids of columns, which are not in the equality of tables: what is cached by a table needs them, too."""
+    return tuple(column.id for column in table.columns)
 
 
 @lru_cache(maxsize=1024)

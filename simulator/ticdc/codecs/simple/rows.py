@@ -28,7 +28,7 @@ from simulator.ticdc.codecs.json_members import (
 from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
 from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
-from simulator.ticdc.codecs.simple.mistaken import EncodedAs, encoded_as, has_binary_flag, value_kind
+from simulator.ticdc.codecs.simple.mistaken import EncodedAs, column_ids, encoded_as, has_binary_flag, value_kind
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -41,7 +41,7 @@ def row_values(
     """Return the JSON of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
     zone = location(options, release)
-    members = _members(rows.table, _ids(rows.table), rows.selected, rows.told, zone, release)
+    members = _members(rows.table, column_ids(rows.table), rows.selected, rows.told, zone, release)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     build: Piece = pc.shift_right(rows.commit_ts, LOGICAL_BITS)
@@ -96,11 +96,6 @@ def _head(rows: RowChanges, operation: str, release: Release) -> bytes:
 def row_table_id(rows: RowChanges, release: Release) -> int:
     """Return `tableID` of rows: the id of the partition or of the whole table."""
     return rows.partition_id if rows.partition_id is not None and release.simple_partition_ids else rows.table_id
-
-
-def _ids(table: Table) -> tuple[int, ...]:
-    """Return the ids of columns, which are not in the equality of tables."""
-    return tuple(column.id for column in table.columns)
 
 
 @lru_cache(maxsize=1024)

@@ -174,7 +174,7 @@ def length(type: ColumnType | None) -> int:
         case "time":
             return 10 + fraction
         case "json":
-            return 4294967295
+            return type.length if type.length > 0 else 4294967295  # an array's is that of its elements
         case "enum":
             return max(sizes, default=0)
         case "set":

@@ -15,7 +15,7 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.collations import compare
 from simulator.tidb.ddl.alteration import TargetTable
-from simulator.tidb.ddl.definitions.defaults import default_text, stored_value
+from simulator.tidb.ddl.definitions.defaults import default_text, implicit_default, stored_value
 from simulator.tidb.ddl.definitions.table import build_column
 from simulator.tidb.ddl.definitions.types import complete_type
 from simulator.tidb.ddl.expressions.default_functions import NOW, check_default_function
@@ -24,7 +24,7 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, syntax_error, tidb_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, canonical_collation
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family, is_binary
+from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family
 from simulator.tidb.values import spellings
 
 NARROWEST_CHARSET = ("latin1", "latin1_bin")
@@ -233,22 +233,3 @@ def current_moment(column: Column, now: str) -> str:
     if kind == "date" and call in ("CURRENT_DATE", "CURDATE", *NOW):
         return now[:10]
     raise tidb_error("ddl:1674")
-
-
-def implicit_default(type: ColumnType) -> str:
-    """Return what TiDB stores as the default of a new NOT NULL column without one: a zero without scale or fraction."""
-    kind = family(type)
-    if kind == "string":
-        return "\0" * type.length if type.name == "char" and is_binary(type) else ""
-    if kind == "enum":
-        return type.elements[0]
-    times = {"date": "0000-00-00", "datetime": "0000-00-00 00:00:00", "time": "00:00:00"}
-    rest = {"json": "null", "text": "", "set": "", "vector": "[]", "bit": "", "year": "0000"}
-    return times.get(kind) or rest.get(kind, "0")
-
-
-def implicit_value(type: ColumnType) -> str:
-    """Return the TiDB text of that zero in rows."""
-    value = stored_value(implicit_default(type), type)
-    assert value is not None, f"{type.name} has no zero"
-    return value

@@ -18,7 +18,7 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.parser.types import literal_bytes
+from simulator.tidb.syntax.definitions import literal_bytes
 from simulator.tidb.values import spellings
 
 
@@ -243,3 +243,22 @@ def member_text(text: str, type: ColumnType) -> str | None:
     if any(name not in target for name in names):
         return None
     return ",".join(member for key, member in target.items() if key in names)
+
+
+def implicit_default(type: ColumnType) -> str:
+    """Return what TiDB stores as the default of a new NOT NULL column without one: a zero without scale or fraction."""
+    kind = family(type)
+    if kind == "string":
+        return "\0" * type.length if type.name == "char" and is_binary(type) else ""
+    if kind == "enum":
+        return type.elements[0]
+    times = {"date": "0000-00-00", "datetime": "0000-00-00 00:00:00", "time": "00:00:00"}
+    rest = {"json": "null", "text": "", "set": "", "vector": "[]", "bit": "", "year": "0000"}
+    return times.get(kind) or rest.get(kind, "0")
+
+
+def implicit_value(type: ColumnType) -> str:
+    """Return the TiDB text of that zero in rows."""
+    value = stored_value(implicit_default(type), type)
+    assert value is not None, f"{type.name} has no zero"
+    return value

@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, family
 
 CONNECTION = ("utf8mb4", "utf8mb4_bin")
 INT_WIDTH, REAL_WIDTH, DECIMAL_WIDTH, DECIMAL_SCALE = 20, 23, 65, 30
+ARRAY_LENGTHS = {"SIGNED": 22, "UNSIGNED": 22, "DOUBLE": 22, "DATE": 10, "DATETIME": 19, "TIME": 10}
 KEEPS_LENGTH = ("LOWER", "LCASE", "UPPER", "UCASE")
 
 
@@ -35,6 +35,8 @@ class _Result(NamedTuple):
 @lru_cache(maxsize=1024)
 def hidden_columns(table: Table) -> tuple[Column, ...] | None:
     """Return the hidden columns; None if the type of one of them is not known."""
+    from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none  # imports sqlglot, which few tables need
+
     columns = {column.name.lower(): column for column in table.columns}
     found = []
     for part in (part for index in table.indexes for part in index.columns if part.expression):
@@ -104,6 +106,8 @@ def _as_string(argument: _Result | None) -> _Result | None:
 
 
 def _cast(target: str, operand: _Result | None) -> _Result | None:
+    if target.endswith(" ARRAY"):
+        return _array(target.removesuffix(" ARRAY"))
     found = re.fullmatch(r"(CHAR|BINARY|SIGNED|UNSIGNED|DECIMAL)(?:\((\d+)(?:,\s*(\d+))?\))?", target)
     if operand is None or found is None:
         return None
@@ -116,6 +120,17 @@ def _cast(target: str, operand: _Result | None) -> _Result | None:
         return None
     charset = CONNECTION if name == "CHAR" else ("binary", CHARSETS["binary"][0])
     return _Result(_string(length, *charset), operand.not_null)
+
+
+def _array(element: str) -> _Result | None:
+    """Return the type of a JSON array, which keeps length, charset and sign of its elements (tidb v8.0.0
+    pkg/parser/types/field_type.go GetType, pkg/parser/mysql/util.go defaultLengthAndDecimalForCast)."""
+    name, _, length = element.rstrip(")").partition("(")
+    charset = CONNECTION if name == "CHAR" else ("binary", CHARSETS["binary"][0])
+    size = int(length) if name == "CHAR" else ARRAY_LENGTHS.get(name)
+    if size is None or name != "CHAR" and length:
+        return None
+    return _Result(ColumnType("json", size, 0, name == "UNSIGNED", charset=charset[0], collation=charset[1]), False)
 
 
 def _string(length: int, charset: str, collation: str) -> ColumnType:

@@ -24,8 +24,7 @@ from simulator.errors import SqlError
 from simulator.tidb.datums.columns import Misfit, cast_column
 from simulator.tidb.datums.kinds import datum_text
 from simulator.tidb.datums.modes import Mode
-from simulator.tidb.ddl.columns.definitions import implicit_value
-from simulator.tidb.ddl.definitions.defaults import row_default
+from simulator.tidb.ddl.definitions.defaults import implicit_value, row_default
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family

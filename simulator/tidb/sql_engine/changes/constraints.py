@@ -31,6 +31,7 @@ from simulator.tidb.sql_engine.changes.duplicates import update_stored_rows
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate
 from simulator.tidb.sql_engine.sessions.transactions import add_writes, open_transaction
+from simulator.tidb.sql_engine.storage.array_keys import array_indexes, check_distinct, check_values
 from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS, Mask, differ, mask_places, valid_mask
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, find_keys
 from simulator.tidb.sql_engine.storage.rows import (
@@ -305,6 +306,15 @@ def constraint_text(table: Table, foreign: ForeignKey) -> str:
     return text
 
 
+def _check_arrays(written: TableWrites) -> None:
+    table = written.stored.table
+    for change in written.changes:
+        if len(change.inserted):
+            check_values(table, change.inserted.texts)
+    if len(written.stored.row_ids):
+        check_distinct(table, column_arrays(written.stored.cells))
+
+
 def finish_statement(
     upstream: Upstream,
     tables: Sequence[TableWrites],
@@ -314,12 +324,15 @@ def finish_statement(
 ) -> StatementOutcome:
     """Return the outcome of a statement that wrote to these tables. `warnings` are those of its expressions.
 
-    Raises SqlError 1451 and 1452.
+    Raises SqlError 1451 and 1452, and of multi-valued indexes 1062, 3752, 3903 and 3907.
     """
     upstream = open_transaction(upstream)
     for each in tables:
         upstream = put_rows(upstream, each.stored.with_counters(each.counters))
     changes = [change for each in tables for change in each.changes]
+    for each in tables:
+        if array_indexes(each.stored.table):
+            _check_arrays(each)
     upstream, changes = enforce_foreign_keys(upstream, changes, now_ms)
     writes = [row_writes(change.table, change.removed, change.inserted) for change in changes]
     upstream = add_writes(upstream, writes)

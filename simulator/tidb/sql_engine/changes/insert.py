@@ -27,9 +27,10 @@ from simulator.tidb.sql_engine.changes.duplicates import (
     update_on_duplicate,
 )
 from simulator.tidb.sql_engine.changes.insert_rows import SelectedRows, evaluate_rows, select_rows
-from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems
+from simulator.tidb.sql_engine.storage.array_keys import ArrayDuplicateError
 from simulator.tidb.sql_engine.storage.auto_ids import IdRequest, auto_column
 from simulator.tidb.sql_engine.storage.names import (
     MAX_WARNINGS,
@@ -97,6 +98,9 @@ def insert(statement: Insert, upstream: Upstream, now_ms: int) -> StatementOutco
             failure.error, upstream, replace(written, counters=failure.counters, added=failure.added), effects
         )
     except SqlError as error:
+        may_go_on = statement.replace or statement.ignore or statement.on_duplicate
+        if may_go_on and isinstance(error, ArrayDuplicateError):
+            error = not_simulated(f"a multi-valued index in REPLACE, IGNORE and ON DUPLICATE KEY: {error}")
         return _failed(error, upstream, written, effects)
 
 

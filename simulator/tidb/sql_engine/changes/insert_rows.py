@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from simulator.errors import SqlError
 from simulator.tidb.datums.kinds import Datum, datum_list
-from simulator.tidb.ddl.columns.definitions import implicit_value
+from simulator.tidb.ddl.definitions.defaults import implicit_value
 from simulator.tidb.expressions.operators.casts import cast_to_column
 from simulator.tidb.expressions.sql.graph import text as text_of
 from simulator.tidb.expressions.translate import KnownValue, translate

@@ -22,8 +22,10 @@ from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, find_col
 from simulator.tidb.ddl.converted_rows import ConvertedRows, convert_rows, rows_that_fit
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.ddl.conversion_errors import conversion_error, null_conversion_error
+from simulator.tidb.sql_engine.ddl.older_rows import lacking_columns
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.sql_engine.storage.array_keys import check_distinct, check_values
 from simulator.tidb.sql_engine.storage.row_keys import duplicate_error, earlier_duplicates, unique_keys
 from simulator.tidb.sql_engine.storage.rows import column_arrays, ensure_keys
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows
@@ -37,10 +39,12 @@ class ConvertedTable(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def convert_stored_rows(stored: StoredRows, after: Table, session: SqlSession, now: str, now_ms: int) -> ConvertedTable:
+def convert_stored_rows(
+    stored: StoredRows, after: Table, session: SqlSession, now: str, now_ms: int, knows_older_rows: bool
+) -> ConvertedTable:
     """Return the rows of a table in another definition at a moment (`2020-02-20 02:20:20.123456`).
 
-    Raises SqlError if a row does not fit.
+    `knows_older_rows` is whether they tell what columns they lack. Raises SqlError if a row does not fit.
     """
     before = stored.table
     rows = len(stored.row_ids)
@@ -63,8 +67,12 @@ def convert_stored_rows(stored: StoredRows, after: Table, session: SqlSession, n
             converted.texts[column.name] = clock.to_utc(session, moments)
     warnings = tuple(_clip_values(before, after, sources, texts, converted, clock.session_mode(session, now_ms)))
     _check_values(before, after, sources, texts, converted)
-    keyed = ensure_keys(_with_cells(stored, after, {name: raw(text) for name, text in converted.texts.items()}))
+    texts_after = {name: raw(text) for name, text in converted.texts.items()}
+    lacking = lacking_columns(stored, after) if knows_older_rows else {}
+    keyed = ensure_keys(_with_cells(stored, after, {**texts_after, **lacking}))
     check_unique(keyed)
+    check_values(after, column_arrays(keyed.cells))
+    check_distinct(after, column_arrays(keyed.cells))
     return ConvertedTable(keyed, warnings)
 
 

@@ -18,7 +18,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key, with_table, with_tables
 from simulator.tidb.ddl.execute import attempt
 from simulator.tidb.ddl.session import Job, Session
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.changes import constraints
 from simulator.tidb.sql_engine.ddl.convert_rows import convert_stored_rows
 from simulator.tidb.sql_engine.ddl.rewritten_rows import rewriting_transactions
@@ -164,7 +164,9 @@ def _rows_after(
             tables, statement, object_key(*ddl_session.existing_name(statement.table)), upstream
         )
     changed = {
-        place: convert_stored_rows(stored, after.tables[place], upstream.session, ddl_session.now, now_ms)
+        place: convert_stored_rows(
+            stored, after.tables[place], upstream.session, ddl_session.now, now_ms, upstream.release.older_rows_differ
+        )
         for place, stored in tables.rows.items()
         if stored.table is not after.tables[place]
     }
@@ -274,7 +276,7 @@ def _exchange_partition(rows: Rows, table: Table, spec: syntax.ExchangePartition
     counted = auto_ids.highest_counters(whole.counters, single.counters)
     both = StoredRows(
         stays.table,
-        pa.concat_tables([stays.cells, incoming.cells]),
+        pa.concat_tables([stays.cells, incoming.cells], promote_options="default"),
         pa.concat_arrays([stays.row_ids, incoming.row_ids]),
     )
     exchanged = {
@@ -286,7 +288,8 @@ def _exchange_partition(rows: Rows, table: Table, spec: syntax.ExchangePartition
 
 def _with_table(stored: StoredRows, table: Table) -> StoredRows:
     """Return the same rows in a table that has the same columns."""
-    cells = stored.cells.rename_columns(empty_rows(table).cells.column_names)
+    names = [column.name for column in visible_columns(table)]
+    cells = stored.cells.rename_columns([*names, *stored.cells.column_names[len(names) :]])
     return StoredRows(table, cells, stored.row_ids, stored.counters)
 
 

@@ -7,6 +7,7 @@ it the row is as it was (tidb v6.5 pkg/ddl/column.go, updateColumnWorker; tiflow
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,4 +33,4 @@ def rewriting_transactions(stored: StoredRows, after: Table) -> Iterator[Committ
     for _ in range(rewritten):
         for start in range(0, size, BATCH):
             rows = take_stored(keyed, np.arange(start, min(start + BATCH, size)))
-            yield CommittedTransaction((row_writes(before, rows, rows),))
+            yield CommittedTransaction((replace(row_writes(before, rows, rows), are_rewritten=True),))

@@ -56,7 +56,8 @@ def commit(upstream: Upstream) -> tuple[Upstream, CommittedTransaction | None]:
     if upstream.transaction is None:
         return upstream, None
     writes = [each for each in upstream.transaction.writes if not each.table.temporary]
-    changes, rows = net_changes(writes), upstream.rows
+    deletes = bool(upstream.release.empty_changes) and _is_pessimistic(upstream)
+    changes, rows = net_changes(writes, deletes), upstream.rows
     if len(writes) < len(upstream.transaction.writes):
         rows = {place: stored for place, stored in rows.items() if not stored.table.temporary}
     return replace(upstream, rows=rows, transaction=None), CommittedTransaction(changes) if changes else None
@@ -132,27 +133,34 @@ def _with_current_counters(then: Mapping[Key, StoredRows], now: Mapping[Key, Sto
 # -- what a changefeed sees --------------------------------------------------------------------------------------------
 
 
-def net_changes(writes: Sequence[TableChanges]) -> tuple[TableChanges, ...]:
+def _is_pessimistic(upstream: Upstream) -> bool:
+    """Return whether a transaction deletes keys that it has inserted (tidb v5.1 store/tikv/2pc.go initKeysAndMutations);
+    that of a single statement is optimistic."""
+    assert upstream.transaction is not None
+    return upstream.transaction.explicit or not upstream.session.autocommit
+
+
+def net_changes(writes: Sequence[TableChanges], deletes: bool = False) -> tuple[TableChanges, ...]:
     """Return the net change of each key, by tables in the order of their first writes, then by partition and key.
 
-    A row that was inserted and deleted has no change. A row that was written without a change has equal images, because
-    its key is in the transaction's buffer and TiKV writes it.
+    A row that was inserted and deleted has no change, or with `deletes` one without images. A row that was written
+    without a change has equal images, because its key is in the transaction's buffer and TiKV writes it.
     """
     tables: dict[Key, list[TableChanges]] = {}
     for each in writes:
         tables.setdefault(object_key(each.table.schema, each.table.name), []).append(each)
-    return tuple(changes for parts in tables.values() for changes in _net_table_changes(parts))
+    return tuple(changes for parts in tables.values() for changes in _net_table_changes(parts, deletes))
 
 
-def _net_table_changes(parts: Sequence[TableChanges]) -> Iterator[TableChanges]:
+def _net_table_changes(parts: Sequence[TableChanges], deletes: bool) -> Iterator[TableChanges]:
     partition, handle, row_id, before, after = (
         pa.concat_arrays([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
         for name in ("partition", "handle", "row_id", "before", "after")
     )
-    table = parts[-1].table
+    table, lacking = parts[-1].table, _lacking_of(parts)
     if len(handle) == 1:
-        if not before.null_count or not after.null_count:
-            yield TableChanges(table, partition, handle, row_id, before, after)
+        if deletes or not before.null_count or not after.null_count:
+            yield TableChanges(table, partition, handle, row_id, before, after, lacking)
         return
     keys = handle
     if table.partitioning is not None:
@@ -165,12 +173,17 @@ def _net_table_changes(parts: Sequence[TableChanges]) -> Iterator[TableChanges]:
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     first, last = pa.array(firsts[order]), pa.array(lasts[order])
     first_images, last_images = before.take(first), after.take(last)
-    exists = pc.invert(pc.and_(first_images.is_null(), last_images.is_null()))
+    exists = pc.or_(deletes, pc.invert(pc.and_(first_images.is_null(), last_images.is_null())))
     if pc.any(exists, min_count=0).as_py():
-        yield TableChanges(
-            table,
-            *(
-                array.filter(exists)
-                for array in (partition.take(last), handle.take(last), row_id.take(last), first_images, last_images)
-            ),
-        )
+        columns = (partition.take(last), handle.take(last), row_id.take(last), first_images, last_images)
+        changes = TableChanges(table, *(array.filter(exists) for array in columns))
+        yield changes if lacking is None else replace(changes, lacking=lacking.take(first).filter(exists))
+
+
+def _lacking_of(parts: Sequence[TableChanges]) -> pa.Array | None:
+    if all(part.lacking is None for part in parts):
+        return None
+    nulls = (pa.nulls(len(part.handle), pa.binary()) for part in parts)
+    return pa.concat_arrays(
+        [none if part.lacking is None else part.lacking for part, none in zip(parts, nulls, strict=True)]
+    )

@@ -14,13 +14,16 @@ from simulator.columns.cells import Places
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.storage.sorted_blocks import SortedBlocks
 
+LACKING = "\0lacking"
+"""What `TableChanges.lacking` is of rows, beside their columns."""
+
 
 @dataclass(frozen=True)
 class KeyedRows:
     """Rows with their keys."""
 
     texts: Mapping[str, pa.Array]
-    """TiDB text (binary) of each visible column."""
+    """TiDB text (binary) of each visible column, and LACKING of stored rows of which some are older than a column."""
 
     row_ids: pa.Array
     handles: pa.Array
@@ -138,7 +141,8 @@ Indexes = Mapping[str, SortedBlocks]
 
 def _columns(rows: KeyedRows, names: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[pa.Array, ...]:
     unique, texts = names
-    return (rows.handles, rows.row_ids, *(rows.unique[name] for name in unique), *(rows.texts[name] for name in texts))
+    cells = (rows.texts[name] if name in rows.texts else pa.nulls(len(rows), pa.binary()) for name in texts)
+    return (rows.handles, rows.row_ids, *(rows.unique[name] for name in unique), *cells)
 
 
 def _index_entries(keys: pa.Array, handles: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -67,16 +67,21 @@ def cached_by_table(compute: Callable[[Table], Result]) -> Callable[[Table], Res
 @cached_by_table
 def unique_keys(table: Table) -> tuple[UniqueKey, ...]:
     """Return the unique keys in the order in which TiDB looks for duplicates: the handle, then unique indexes in their
-    order (tidb pkg/executor/batch_checker.go, getKeysNeedCheckOneRow)."""
+    order (tidb pkg/executor/batch_checker.go, getKeysNeedCheckOneRow). Those of arrays have `array_keys`."""
     keys = []
     if table.clustered:
         primary = next((index for index in table.indexes if index.primary), None)
         columns = primary.columns if primary else tuple(IndexColumn(name) for name in table.primary_key)
         keys.append(UniqueKey("PRIMARY", columns, clustered=True))
     for index in table.indexes:
-        if index.unique and not (index.primary and table.clustered):
+        if index.unique and not (index.primary and table.clustered) and not any(map(is_array, index.columns)):
             keys.append(UniqueKey("PRIMARY" if index.primary else index.name, index.columns))
     return tuple(keys)
+
+
+def is_array(part: IndexColumn) -> bool:
+    """Return whether a part of an index is `CAST(… AS … ARRAY)`."""
+    return part.expression.rstrip(" )").upper().endswith(" ARRAY")
 
 
 @cached_by_table
@@ -118,27 +123,28 @@ def column_cells(table: Table, column: Column, texts: Mapping[str, pa.Array]) ->
     """Return the TiDB text of a column; a virtual column is computed if `texts` lacks it."""
     if column.name in texts:
         return texts[column.name]
-    return _evaluate(table, texts, *_column_text(table, column.name))
+    return evaluate_in_table(table, texts, *_column_text(table, column.name))
 
 
 def _expression_cells(table: Table, expression: str, texts: Mapping[str, pa.Array]) -> tuple[str | None, pa.Array]:
     """Return the collation (None unless it is a text) and the cells of an expression in an index."""
-    scope = _scope(table)
-    value = translate(definition_tree(expression, table), scope)
-    cells = _evaluate(table, texts, as_text(value))
+    value = translate(definition_tree(expression, table), table_scope(table))
+    cells = evaluate_in_table(table, texts, as_text(value))
     return (value.collation or "binary") if value.kind == "string" else None, cells
 
 
 @functools.lru_cache(1024)
 def _column_text(table: Table, name: str) -> tuple[object]:
-    return (as_text(translate(ColumnName((name,)), _scope(table))),)
+    return (as_text(translate(ColumnName((name,)), table_scope(table))),)
 
 
-def _scope(table: Table) -> TableScope:
+def table_scope(table: Table) -> TableScope:
+    """Return the scope of expressions of a table's definition."""
     return TableScope(table, {column.name: named(column.name) for column in visible_columns(table)})
 
 
-def _evaluate(table: Table, texts: Mapping[str, pa.Array], expression: object) -> pa.Array:
+def evaluate_in_table(table: Table, texts: Mapping[str, pa.Array], expression: object) -> pa.Array:
+    """Return the text of an expression for each row, whose SQL it is. Raises SqlError 1105."""
     rows = len(next(iter(texts.values())))
     try:
         return raw(evaluate({"key": expression}, texts, rows)["key"])  # type: ignore[dict-item]
@@ -231,17 +237,26 @@ def earlier_duplicates(keys: Sequence[pa.Array]) -> Places:
 def duplicate_error(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array], row: int) -> SqlError:
     """Return error 1062 for one row (tidb pkg/executor/batch_checker.go, formatDataForDupError: values joined by
     hyphens)."""
-    values = []
-    for part in key.columns:
-        if part.expression:
-            cell = _expression_cells(table, part.expression, texts)[1][row].as_py()
-        else:
-            column = columns_by_name(table)[part.name.lower()]
-            cells = column_cells(table, column, texts).slice(row, 1)
-            cell = (latin1 if is_binary(column.type) else surrogate_unescaped)(cells)[0].as_py()
-            cell = None if cell is None else _error_bytes(column.type, cell)
-        values.append("NULL" if cell is None else cell.decode("utf-8", "replace"))
+    values = (key_cells(table, part, texts)(row) for part in key.columns)
     return sql_error(1062, "-".join(values), f"{table.name}.{key.name}")
+
+
+def key_cells(table: Table, part: IndexColumn, texts: Mapping[str, pa.Array]) -> Callable[[int], str]:
+    """Return the function that returns the value of a row in a part of a key, as error 1062 shows it."""
+    column = None if part.expression else columns_by_name(table)[part.name.lower()]
+    cells = (
+        _expression_cells(table, part.expression, texts)[1] if column is None else column_cells(table, column, texts)
+    )
+
+    def shown(row: int) -> str:
+        cell = cells[row].as_py()
+        if column is not None:
+            one = cells.slice(row, 1)
+            cell = (latin1 if is_binary(column.type) else surrogate_unescaped)(one)[0].as_py()
+            cell = None if cell is None else _error_bytes(column.type, cell)
+        return "NULL" if cell is None else cell.decode("utf-8", "replace")
+
+    return shown
 
 
 def _error_bytes(type: ColumnType, cell: bytes) -> bytes:

@@ -23,7 +23,7 @@ from simulator.tidb.partitions import locate_partition
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.storage import row_keys
 from simulator.tidb.sql_engine.storage.auto_ids import initial_counters, unused_counters
-from simulator.tidb.sql_engine.storage.keyed_rows import KeyedRows, RowKeys
+from simulator.tidb.sql_engine.storage.keyed_rows import LACKING, KeyedRows, RowKeys
 from simulator.tidb.sql_engine.storage.sorted_blocks import FEW
 from simulator.tidb.sql_engine.storage.state import StoredRows, TableChanges, Upstream
 
@@ -65,7 +65,10 @@ _KEYED: WeakKeyDictionary[StoredRows, StoredRows] = WeakKeyDictionary()
 
 def _row_keys(stored: StoredRows, table: Table) -> RowKeys:
     cells = stored.cells.combine_chunks()
-    rows = _with_keys(table, column_arrays(cells), stored.row_ids)
+    texts = column_arrays(cells)
+    rows = _with_keys(table, texts, stored.row_ids)
+    if LACKING in texts:
+        rows = replace(rows, texts={**rows.texts, LACKING: texts[LACKING]})
     above = pc.less(rows.handles.slice(1), rows.handles.slice(0, max(len(rows) - 1, 0)))
     if pc.any(above, min_count=0).as_py():
         rows = take_rows(rows, pc.sort_indices(rows.handles))
@@ -202,6 +205,7 @@ def put_rows(upstream: Upstream, *stored: StoredRows) -> Upstream:
 def row_writes(table: Table, removed: KeyedRows, new_rows: KeyedRows) -> TableChanges:
     """Return deleted and inserted rows as writes to TiKV. A key that is deleted and inserted has both images."""
     old, new = row_images(table, removed.texts), row_images(table, new_rows.texts)
+    lacking = removed.texts.get(LACKING)
     if len(removed) and len(new_rows) and not removed.handles.equals(new_rows.handles):
         positions = row_keys.find_keys(removed.handles, new_rows.handles)
         before = old.take(pa.array(positions, mask=positions < 0))
@@ -209,10 +213,13 @@ def row_writes(table: Table, removed: KeyedRows, new_rows: KeyedRows) -> TableCh
         handles = pa.concat_arrays([removed.handles.take(pa.array(only_removed)), new_rows.handles])
         row_ids = pa.concat_arrays([removed.row_ids.take(pa.array(only_removed)), new_rows.row_ids])
         before = pa.concat_arrays([old.take(pa.array(only_removed)), before])
+        if lacking is not None:
+            kept = lacking.take(pa.array(positions, mask=positions < 0))
+            lacking = pa.concat_arrays([lacking.take(pa.array(only_removed)), kept])
         after = pa.concat_arrays([pa.nulls(len(only_removed), pa.binary()), new])
     elif len(new_rows):
         handles, row_ids, after = new_rows.handles, new_rows.row_ids, new
-        before = old if len(removed) else pa.nulls(len(new_rows), pa.binary())
+        before, lacking = (old, lacking) if len(removed) else (pa.nulls(len(new_rows), pa.binary()), None)
     else:
         handles, row_ids, before = removed.handles, removed.row_ids, old
         after = pa.nulls(len(removed), pa.binary())
@@ -223,4 +230,5 @@ def row_writes(table: Table, removed: KeyedRows, new_rows: KeyedRows) -> TableCh
         row_ids,
         before,
         after,
+        lacking if lacking is not None and lacking.null_count < len(lacking) else None,
     )

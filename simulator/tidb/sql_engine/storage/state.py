@@ -55,7 +55,7 @@ class StoredRows:
 
     @property
     def cells(self) -> pa.Table:
-        """TiDB text (binary, one chunk or many) of each visible column, by its name."""
+        """TiDB text (binary, one chunk or many) of each visible column, by its name; maybe LACKING."""
         return self._cells if self.keys is None else self.keys.cells
 
     @property
@@ -170,6 +170,13 @@ class TableChanges:
 
     after: pa.Array
     """null for a DELETE."""
+
+    lacking: pa.Array | None = None
+    """binary: the ids of the columns that the bytes of the row before do not have, because it was last written before they
+    were added, with commas between them; null for none. None if no row lacks a column."""
+
+    are_rewritten: bool = False
+    """Whether MODIFY COLUMN writes the rows as they are, so that they lack the same columns after it."""
 
 
 @dataclass(frozen=True)
