@@ -18,110 +18,97 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import Ints, ints
 from simulator.errors import UserError
-from simulator.sources.claims import NO_CLAIMS
+from simulator.sources.claims import NO_CLAIMS, ROLE_BITS
 from simulator.sources.diff import Comparison, FixedTimes
-from simulator.sources.key_order import AFTER, BEFORE, COMES, FIRST, FOLLOWS, NONE
+from simulator.sources.key_order import CHILD, COMES, PARENT, ROLES, UNIQUE
 from simulator.sources.precedence import Edges, Precedence, ahead, following
 
 MOST = 1 << 24
 """Claims that fit into memory, with about 1 GB."""
 
-Mask = npt.NDArray[np.bool_]
-
 Parts = Callable[[], Iterable[pa.RecordBatch]]
-"""Returns CLAIMS in parts; those of a row and a value are in one part."""
+"""Returns CLAIMS in parts."""
 
 
 def handed_on(parts: Parts) -> pa.RecordBatch:
-    """Return the claims of values for which the change of one row has to precede that of another.
+    """Return the CLAIMS on values for which the change of one row may have to precede that of another.
 
-    Raises UserError if they are too many. `parts` is called several times, so that only these claims need memory.
+    Raises UserError if they are too many. `parts` is called twice, so that only these claims need memory.
     """
-    values = _both(parts())
-    if len(values):
-        values = _both(_settled(_of_values(part, values)) for part in parts())
-    found = [NO_CLAIMS]
+    values = _ordered(np.concatenate([np.zeros(0, np.int64), *(np.unique(_roles(part)[0]) for part in parts())]))
+    found, count = [NO_CLAIMS], 0
     for part in parts() if len(values) else ():
-        found.append(_settled(_of_values(part, values)))
-        if sum(batch.num_rows for batch in found) > MOST:
-            raise too_many()
-    return pa.concat_batches(found)
+        found.append(part.filter(pa.array(np.isin(ints(part, "value"), values))))
+        count += found[-1].num_rows
+        require_few(count)
+    return _settled(pa.concat_batches(found))
 
 
-def too_many() -> UserError:
-    return UserError(
-        f"rows hand values of unique keys on, or come and go with their parents, more than {MOST:,} times between two "
-        "snapshots; compare fewer tables at a time, or a snapshot between them"
-    )
+def require_few(count: int) -> None:
+    """Raise UserError for more claims than memory may hold."""
+    if count > MOST:
+        raise UserError(
+            f"rows hand values of unique keys on, or come and go with their parents, more than {MOST:,} times between two "
+            "snapshots; compare fewer tables at a time, or a snapshot between them"
+        )
 
 
-def _both(parts: Iterable[pa.RecordBatch]) -> Ints:
-    """Return the values that changes have to precede, and others have to follow."""
-    sides = [np.zeros(0, np.int64), np.zeros(0, np.int64)]
-    for part in parts:
-        value, role = ints(part, "value"), ints(part, "role")
-        first = np.isin(role, FIRST)
-        masks = first, ~first & (role != NONE)
-        sides = [np.union1d(known, value[mask]) for known, mask in zip(sides, masks)]
-    return np.intersect1d(sides[0], sides[1], assume_unique=True)
+def _roles(claims: pa.RecordBatch) -> tuple[Ints, Ints]:
+    """Return the values with each role that rows have, and the positions of their claims."""
+    value, side = ints(claims, "value"), ints(claims, "side")
+    at = [(np.flatnonzero(side == number), role) for number, roles in enumerate(ROLES) for role in roles]
+    return np.concatenate([value[rows] | role for rows, role in at]), np.concatenate([rows for rows, _ in at])
 
 
-def _of_values(claims: pa.RecordBatch, values: Ints) -> pa.RecordBatch:
-    return claims.filter(pa.array(np.isin(ints(claims, "value"), values)))
+def _ordered(values: Ints) -> Ints:
+    """Return the values, without a role, that have both roles of a pair."""
+    values = np.sort(values)
+    both = (values[1:] ^ values[:-1] == 1) & (values[1:] & 1 == 1)
+    return values[1:][both] >> ROLE_BITS << ROLE_BITS
 
 
 def _settled(claims: pa.RecordBatch) -> pa.RecordBatch:
     """Return the claims but those of rows that keep a value, and those by which a row would wait for itself, as a child
     that is its own parent would."""
-    value, row, key, role = (ints(claims, name) for name in ("value", "row_hash", "key", "role"))
-    gets = np.asarray(claims.column("gets"))
-    pair, of_key = _numbered(value, row), _numbered(value, row, key)
-    keeps = _has(of_key, gets) & _has(of_key, ~gets)
-    waits = ((role == FOLLOWS) & _has(pair, (role == COMES) & ~keeps)) | (
-        (role == BEFORE) & _has(pair, (role == AFTER) & ~keeps)
-    )
-    return claims.filter(pa.array(~keeps & ~waits & (role != NONE)))
-
-
-def _numbered(*columns: Ints) -> Ints:
-    """Return a number for each row, equal for rows that are equal in all columns."""
-    order = np.lexsort(columns)
-    starts = np.logical_or.reduce([np.diff(column[order], prepend=column[order[:1]]) != 0 for column in columns])
-    numbers = np.empty(len(order), np.int64)
-    numbers[order] = np.cumsum(starts)
-    return numbers
-
-
-def _has(group: Ints, mask: Mask) -> Mask:
-    """Return for each row whether the mask has any of its group."""
-    found: Mask = np.bincount(group[mask], minlength=len(group) + 1)[group] > 0
-    return found
+    value, row, side = (ints(claims, name) for name in ("value", "row_hash", "side"))
+    order = np.lexsort((row, value))
+    starts = np.diff(value[order], prepend=1) != 0  # The lowest bit of a value is 0.
+    starts[1:] |= np.diff(row[order]) != 0
+    pair = np.empty(len(order), np.int64)
+    pair[order] = np.cumsum(starts) - 1
+    sides = np.zeros(int(starts.sum()), np.int64)
+    np.bitwise_or.at(sides, pair, 1 << side)
+    for kind in (UNIQUE, CHILD, PARENT):
+        sides[sides >> kind & 3 == 3] &= ~(3 << kind)
+    sides &= ~(sides >> PARENT << CHILD)
+    return claims.filter(pa.array(sides[pair] >> side & 1 == 1))
 
 
 def fixed_times(claims: pa.RecordBatch, of: Comparison) -> tuple[FixedTimes, ...]:
     """Return, for each move, the times of the changes that have to be at another time than by their rows alone, given the
     claims that `handed_on` returns."""
-    moves = ints(claims, "move")
-    return tuple(
-        _fixed(claims.filter(pa.array(moves == number)), span.over_ms - 1) for number, span in enumerate(of.clock.spans)
-    )
+    moves = ints(claims, "place") // len(of.tables)
+    return tuple(_fixed(claims.filter(pa.array(moves == number)), number, of) for number in range(len(of.clock.spans)))
 
 
-def _fixed(claims: pa.RecordBatch, last: int) -> FixedTimes:
+def _fixed(claims: pa.RecordBatch, move: int, of: Comparison) -> FixedTimes:
     hashes, row = np.unique(ints(claims, "row_hash"), return_inverse=True)
-    values, value = np.unique(ints(claims, "value"), return_inverse=True)
-    role = ints(claims, "role")
-    own, least = (np.zeros(len(hashes), np.int64) for _ in range(2))
-    own[row], least[row] = ints(claims, "slot"), ints(claims, "least")
+    own, least = np.zeros(len(hashes), np.int64), np.zeros(len(hashes), np.int64)
+    own[row] = ints(claims, "slot")
+    altered = np.isin(ints(claims, "place") % len(of.tables), list(of.changed[move]))
+    least[row[altered]] = of.points[move].slot  # A change behind the statements has the definition behind them.
+    least = np.where(own < least, 0, least)
 
-    def precedence(first: int, then: int) -> Precedence:
-        edges = [Edges(row[role == of], value[role == of]) for of in (first, then)]
-        return Precedence(edges[0], edges[1], len(values))
+    value, at = _roles(claims)
+    there = np.isin(value >> ROLE_BITS << ROLE_BITS, _ordered(value))
+    value, row = value[there], row[at[there]]
+    groups, group = np.unique(value & ~1, return_inverse=True)
 
-    comes, goes = precedence(COMES, FOLLOWS), precedence(BEFORE, AFTER)
-    times = ahead(own, comes, least)
-    times = following(
-        times, Precedence(comes.first + goes.first, comes.then + goes.then, len(values)), np.full(len(own), last)
-    )
+    def precedence(mask: npt.NDArray[np.bool_]) -> Precedence:
+        first, then = (Edges(row[mask & side], group[mask & side]) for side in (value & 1 == 0, value & 1 == 1))
+        return Precedence(first, then, len(groups))
+
+    times = ahead(own, precedence(groups[group] & 6 == COMES), least)
+    times = following(times, precedence(group >= 0), np.full(len(own), of.clock.spans[move].over_ms - 1))
     moved = times != own
     return FixedTimes(hashes[moved], times[moved])
