@@ -131,7 +131,7 @@ def diff(
     ("seed", "count", "over"), [(1, 4, "60s"), (2, 4, "2ms"), (3, 40, "60s"), (4, 40, "1s"), (5, 40, "5ms")]
 )
 def test_keys_hold_after_each_transaction(tmp_path: Path, seed: int, count: int, over: str) -> None:
-    before, after = people_and_orders(seed, count), people_and_orders(-seed, count)
+    before, after = people_and_orders(seed, count), people_and_orders(100 + seed, count)
     out = diff(tmp_path, before, after, {"people": PEOPLE, "orders": ORDERS}, "--master", "none", "--over", over)
     assert passes(before, out, KEYS, NAMES) == {table: sorted(rows, key=str) for table, rows in after.items()}
 
