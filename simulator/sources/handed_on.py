@@ -35,7 +35,8 @@ def handed_on(parts: Parts) -> pa.RecordBatch:
 
     Raises UserError if they are too many. `parts` is called twice, so that only these claims need memory.
     """
-    values = _ordered(np.concatenate([np.zeros(0, np.int64), *(np.unique(_roles(part)[0]) for part in parts())]))
+    values = np.concatenate([np.zeros(0, np.int64), *(np.unique(_roles(part)[0]) for part in parts())])
+    values = _ordered(values) >> ROLE_BITS << ROLE_BITS
     found, count = [NO_CLAIMS], 0
     for part in parts() if len(values) else ():
         found.append(part.filter(pa.array(np.isin(ints(part, "value"), values))))
@@ -61,10 +62,9 @@ def _roles(claims: pa.RecordBatch) -> tuple[Ints, Ints]:
 
 
 def _ordered(values: Ints) -> Ints:
-    """Return the values, without a role, that have both roles of a pair."""
+    """Return those of the values with roles that are there with both roles of a pair, with the even one."""
     values = np.sort(values)
-    both = (values[1:] ^ values[:-1] == 1) & (values[1:] & 1 == 1)
-    return values[1:][both] >> ROLE_BITS << ROLE_BITS
+    return values[:-1][(values[1:] ^ values[:-1] == 1) & (values[1:] & 1 == 1)]
 
 
 def _settled(claims: pa.RecordBatch) -> pa.RecordBatch:
@@ -100,7 +100,7 @@ def _fixed(claims: pa.RecordBatch, move: int, of: Comparison) -> FixedTimes:
     least = np.where(own < least, 0, least)
 
     value, at = _roles(claims)
-    there = np.isin(value >> ROLE_BITS << ROLE_BITS, _ordered(value))
+    there = np.isin(value & ~1, _ordered(value))
     value, row = value[there], row[at[there]]
     groups, group = np.unique(value & ~1, return_inverse=True)
 
@@ -108,7 +108,7 @@ def _fixed(claims: pa.RecordBatch, move: int, of: Comparison) -> FixedTimes:
         first, then = (Edges(row[mask & side], group[mask & side]) for side in (value & 1 == 0, value & 1 == 1))
         return Precedence(first, then, len(groups))
 
-    times = ahead(own, precedence(groups[group] & 6 == COMES), least)
+    times = ahead(own, precedence(value & 6 == COMES), least)
     times = following(times, precedence(group >= 0), np.full(len(own), of.clock.spans[move].over_ms - 1))
     moved = times != own
     return FixedTimes(hashes[moved], times[moved])
