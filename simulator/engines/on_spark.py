@@ -30,7 +30,7 @@ from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import Batches, map_in_arrow, value_by_number
-from simulator.engines.spark.key_order import claimed, in_order, key_order, tell_all, times_of
+from simulator.engines.spark.key_order import RowOrder, claimed, in_order, key_order, tell_all, times_of
 from simulator.engines.spark.shared_values import SharedValues
 from simulator.engines.tasks import later
 from simulator.engines.tasks.barriers import BarrierServer
@@ -176,11 +176,11 @@ def snapshot_rows(
     placing: RowPlacement,
     progress: DriverAddress | None,
     on_keys_read: OnKeysRead,
-    order: DriverAddress | None = None,
+    order: RowOrder | None = None,
     every: bool = False,
 ) -> DataFrame:
     """Return PAIRED_ROWS, or SLICED_ROWS, of both sides of all moves; each task reports their keys to `on_keys_read`, and
-    tells the driver of `key_order` what they lose and get, if there is one.
+    tells the driver what rows lose and get, if their order matters.
 
     All rows of a key are in one partition.
     """
@@ -264,7 +264,7 @@ def _order_once(differing: DataFrame, work: Work, tasks: int, hashed: bool) -> D
 
 
 def _shuffle_again(
-    spark: SparkSession, differing: DataFrame, work: Work, tasks: int, order: DriverAddress | None
+    spark: SparkSession, differing: DataFrame, work: Work, tasks: int, order: RowOrder | None
 ) -> DataFrame:
     """Return what `_order_once` does, if a row's partition is known only after the comparison, or with scripted rows."""
     comparison, rules = work.comparison, work.rules  # Spark pickles what the functions refer to.
@@ -310,9 +310,9 @@ def _scripted_rows(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
 class OrderedRows:
     """What tasks make of the rows (ROW_CHANGES with op and rank) that Spark has ordered."""
 
-    def __init__(self, work: Work, order: DriverAddress | None) -> None:
+    def __init__(self, work: Work, order: RowOrder | None) -> None:
         self.rules = work.rules
-        self._clock, self._order = work.comparison.clock, order
+        self._clock, self._order = work.comparison.clock, order and order.driver
         self._filtered, self._waits = work.shuffles == 2, work.waits
 
     def changes(self, batches: Batches) -> Batches:

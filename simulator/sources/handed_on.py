@@ -64,7 +64,8 @@ def _roles(claims: pa.RecordBatch) -> tuple[Ints, Ints]:
 def _ordered(values: Ints) -> Ints:
     """Return those of the values with roles that are there with both roles of a pair, with the even one."""
     values = np.sort(values)
-    return values[:-1][(values[1:] ^ values[:-1] == 1) & (values[1:] & 1 == 1)]
+    ordered: Ints = values[:-1][(values[1:] ^ values[:-1] == 1) & (values[1:] & 1 == 1)]
+    return ordered
 
 
 def _settled(claims: pa.RecordBatch) -> pa.RecordBatch:

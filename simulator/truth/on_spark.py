@@ -15,11 +15,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from simulator.channel import DriverAddress
 from simulator.engines.on_spark import INPUT_BYTES_A_TASK, SETTINGS, differing_rows, pair_images, snapshot_rows
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import Batches, map_in_arrow, value_by_number
-from simulator.engines.spark.key_order import in_order, key_order, tell_all
+from simulator.engines.spark.key_order import RowOrder, in_order, key_order, tell_all
 from simulator.engines.spark.shared_values import SharedValues
 from simulator.engines.work import RowPlacement
 from simulator.sinks.files.settings import disk_errors
@@ -129,7 +128,7 @@ def _parts(tables: tuple[Table, ...], between: BetweenSnapshots) -> np.ndarray[t
     return np.maximum(1, -(-size // (2 * BYTES_A_FILE)))
 
 
-def _expected_rows(spark: SparkSession, between: BetweenSnapshots, order: DriverAddress | None) -> DataFrame:
+def _expected_rows(spark: SparkSession, between: BetweenSnapshots, order: RowOrder | None) -> DataFrame:
     """Pair the rows of both snapshots; return ROWS."""
     placing = RowPlacement(between.comparison, between.rules)
     rows = snapshot_rows(spark, between.before, between.after, placing, None, lambda reported: None, order, every=True)
