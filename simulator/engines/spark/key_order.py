@@ -142,7 +142,8 @@ def tell_all(differing: DataFrame, comparison: Comparison, order: RowOrder | Non
                 pass
         yield from ()
 
-    map_in_arrow(differing, told, pa.schema([("nothing", pa.int8())])).collect()
+    # Spark bounds what the tasks of a last stage bring, accumulators included (spark.driver.maxResultSize).
+    map_in_arrow(differing, told, pa.schema([("nothing", pa.int8())])).repartition(1).collect()
 
 
 def in_order(comparison: Comparison, order: RowOrder | None) -> Comparison:
