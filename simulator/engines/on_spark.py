@@ -30,9 +30,9 @@ from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import Batches, map_in_arrow, value_by_number
-from simulator.engines.spark.key_order import RowOrder, claimed, in_order, key_order, tell_all, times_of
+from simulator.engines.spark.key_order import RowOrder, claimed, in_order, key_order, tell_all
+from simulator.engines.spark.ordered_rows import OrderedRows
 from simulator.engines.spark.shared_values import SharedValues
-from simulator.engines.tasks import later
 from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.bootstraps import TABLE_ROWS, merged_rows, sends_bootstraps, table_rows
 from simulator.engines.tasks.progress import report_reading
@@ -305,37 +305,6 @@ def _scripted_rows(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
         yield from (rows.slice(part * SCRIPTED_ROWS, SCRIPTED_ROWS) for part in numbers)
 
     return map_in_arrow(spark.range(0, parts, 1, parts), read, rows.schema)
-
-
-class OrderedRows:
-    """What tasks make of the rows (ROW_CHANGES with op and rank) that Spark has ordered."""
-
-    def __init__(self, work: Work, order: RowOrder | None) -> None:
-        self.rules = work.rules
-        self._clock, self._order = work.comparison.clock, order and order.driver
-        self._filtered, self._waits = work.shuffles == 2, work.waits
-
-    def changes(self, batches: Batches) -> Batches:
-        """Yield the changes that are sent, those of one batch in any order."""
-        yield from (self._changes(batch) for batch in batches if batch.num_rows)
-
-    def in_order(self, batches: Batches) -> Batches:
-        """Return the changes in the order in which they are sent."""
-        if self._filtered or not self._waits:
-            return self.changes(batches)
-        if self._order is not None:
-            times_of(self._order)  # It may refuse them, before anything is sent.
-        rows = (batch for batch in batches if batch.num_rows)
-        return later.in_order((later.key_of(batch, -1), self._changes(batch)) for batch in rows)
-
-    def _changes(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self._filtered:
-            return batch
-        if not self._waits:
-            return stages.filter_rows(batch, self.rules)
-        if self._order is not None:
-            batch = diff.at_fixed_times(batch, self._clock, times_of(self._order))
-        return stages.filter_and_split(batch.select(change_frame.ROW_CHANGES.names), self.rules)
 
 
 def _counted(
