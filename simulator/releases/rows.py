@@ -83,12 +83,12 @@ class RowBehaviours:
         first=frozenset({"open-protocol", "canal-json", "maxwell", "avro"}),
     )
     empty_deletes: str = ROWS(
-        "Tables in which such a row is a DELETE with its handle key without enable-old-value",
+        "Tables in which such a row is a DELETE with its handle key without enable-old-value ((up to 5.4: %s))",
         "cdc/entry/mounter.go unmarshalRowKVEntry",
         settings=("enable-old-value",),
         values={
             "keyed": "all: those without a clustered key by the deletion of its index ((before 4.0.15, 5.0.4 and 5.1.1))",
-            "clustered": "those with a clustered primary key ((up to 5.4))",
+            "clustered": "those with a clustered primary key",
             "none": "none",
         },
         first="keyed",

@@ -308,8 +308,11 @@ class Script:
 def stops_alike(error: DdlError, text: str, recorded: str) -> bool:
     """Whether the recorded errors, which hold each other, are the last of those of the simulator, ids aside: a recording's
     program saw some of them without those around."""
-    said, expected = causes(f"[{error.code}]{error.text.removesuffix(f' ({text})')}"), causes(recorded)
-    return said[-len(expected) :] == expected
+    expected = causes(recorded.removeprefix(f"job {text}: "))
+    said = causes(f"[{error.code}]{error.text.removesuffix(f' ({text})')}")[-len(expected) :]
+    if said and not expected[0].startswith("[CDC:"):
+        said[0] = said[0].partition("]")[2]
+    return said == expected
 
 
 def causes(error: str) -> list[str]:
