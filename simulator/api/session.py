@@ -133,7 +133,8 @@ class TiCDC:
         """Execute statements as a MySQL client does, and return the result of the last one.
 
         Raises SqlError with TiDB's number, SQLSTATE and text; statements before the failing one stay executed. DDL at
-        which TiCDC stops is executed, too: SqlError 1105 says so, and refuses each later commit.
+        which TiCDC stops is executed, too: SqlError 1105 says so, and refuses each later commit. So does EncodeError after a
+        row that TiCDC cannot encode.
         """
         result = Result()
         for statement in split_script(sql, self._open().upstream().settings.sql_mode):

@@ -24,8 +24,10 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError, UserError
 from simulator.signals import stop_gracefully
-from simulator.sources import diff, handed_on, snapshots
+from simulator.sources import diff, snapshots
+from simulator.sources.claims import claims
 from simulator.sources.diff import Comparison
+from simulator.sources.handed_on import fixed_times, handed_on
 from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
 from simulator.ticdc.codecs import CODECS
@@ -175,8 +177,8 @@ def in_order(differing: pa.RecordBatch, comparison: Comparison) -> Comparison:
     """Return the comparison with the times of those rows (ROW_DIFFERENCES) that have to change in some order."""
     if not comparison.key_order.matters:
         return comparison
-    claims = handed_on.handed_on(handed_on.claims(differing, comparison))
-    return replace(comparison, fixed=handed_on.fixed_times(claims, comparison))
+    of_all = claims(differing, comparison)
+    return replace(comparison, fixed=fixed_times(handed_on(lambda: [of_all]), comparison))
 
 
 def _taken(column: pa.Array, places: Ints) -> pa.Array:

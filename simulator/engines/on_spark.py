@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 import pyarrow as pa
-from pyspark import StorageLevel, TaskContext
+from pyspark import TaskContext
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -30,9 +30,9 @@ from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import Batches, map_in_arrow, value_by_number
-from simulator.engines.spark.key_order import in_order
+from simulator.engines.spark.key_order import RowOrder, claimed, in_order, key_order, tell_all
+from simulator.engines.spark.ordered_rows import OrderedRows
 from simulator.engines.spark.shared_values import SharedValues
-from simulator.engines.stages import RowRules
 from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.bootstraps import TABLE_ROWS, merged_rows, sends_bootstraps, table_rows
 from simulator.engines.tasks.progress import report_reading
@@ -42,6 +42,7 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
+from simulator.sources.claims import known_when_read
 from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import FilePiece, KeyRanges, KeyReport, TableScan, unproven_tables
 from simulator.ticdc.codecs import CODECS
@@ -97,26 +98,26 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     _limit_batches(spark, work)
     placing = RowPlacement(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
     reported = spark.sparkContext.accumulator(list[Reported](), Reports())
-    rows = snapshot_rows(spark, work.before, work.after, placing, work.spec.progress, reported.add)
-    paired = pair_images(rows, work.comparison, work.shuffles == 1)
-    differing = differing_rows(paired)
-    if work.comparison.key_order.matters:
-        differing = differing.persist(StorageLevel.DISK_ONLY)
-        work = replace(work, comparison=in_order(differing, work.comparison))
-    ordered = (
-        _order_once(differing, work, tasks) if work.shuffles == 1 else _shuffle_again(spark, differing, work, tasks)
-    )
-    with _barrier_server(spark, work, tasks) as barrier:
+    with key_order(spark, work.comparison) as order, _barrier_server(spark, work, tasks) as barrier:
+        rows = snapshot_rows(spark, work.before, work.after, placing, work.spec.progress, reported.add, order)
+        differing = differing_rows(pair_images(rows, work.comparison, work.shuffles == 1))
+        tell_all(differing, work.comparison, order)
+        ordered = (
+            _order_once(differing, work, tasks, order is not None)
+            if work.shuffles == 1
+            else _shuffle_again(spark, differing, work, tasks, order)
+        )
         spec = replace(work.spec, barrier=barrier.driver if barrier else None)
+        found_rows = OrderedRows(work, order)
         if CODECS[spec.options.protocol].needs_registry:
-            spec = with_schemas(spec, [_counted(ordered, work, first_rows, FIRST_ROWS)])
+            spec = with_schemas(spec, [_counted(ordered, found_rows, first_rows, FIRST_ROWS)])
         if sends_bootstraps(spec):
-            found = _counted(ordered, work, partial(table_rows, since=spec.since), TABLE_ROWS)
+            found = _counted(ordered, found_rows, partial(table_rows, since=spec.since), TABLE_ROWS)
             spec = replace(spec, table_rows=merged_rows([found]))
         if reported.value:
             _refuse_duplicates(spark, work, reported.value)
             reported.value = []
-        sending = partial(_sending, rules=work.rules, spec=spec, tasks=tasks, filtered=work.shuffles == 2)
+        sending = partial(_sending, rows=found_rows, spec=spec, tasks=tasks)
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), barrier is not None)
         # All shuffles run now, so that duplicates are refused before anything is sent.
         if spark.conf.get(ADAPTIVE) != "true" or not internals.run_shuffles(sent):
@@ -125,7 +126,6 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
         reports = [TaskReport.read(json.loads(row["report"])) for row in sent.collect()]
         if barrier is not None and barrier.failed is not None:
             raise barrier.failed
-        differing.unpersist()
         return reports
 
 
@@ -176,12 +176,15 @@ def snapshot_rows(
     placing: RowPlacement,
     progress: DriverAddress | None,
     on_keys_read: OnKeysRead,
+    order: RowOrder | None = None,
     every: bool = False,
 ) -> DataFrame:
-    """Return PAIRED_ROWS, or SLICED_ROWS, of both sides of all moves; each task reports their keys to `on_keys_read`.
+    """Return PAIRED_ROWS, or SLICED_ROWS, of both sides of all moves; each task reports their keys to `on_keys_read`, and
+    tells the driver what rows lose and get, if their order matters.
 
     All rows of a key are in one partition.
     """
+    told = order if known_when_read(placing.comparison) else None
     tasks = snapshots.divide_both_into_tasks(before, after, spark.sparkContext.defaultParallelism)
     shared_tasks = SharedValues(spark.sparkContext, tasks)
     shared_placing = spark.sparkContext.broadcast(placing)
@@ -198,7 +201,7 @@ def snapshot_rows(
             placed = shared_placing.value
             for task in (task for batch in batches for task in batch.column(0).to_pylist()):
                 old, new = (read_side(pieces, task, side) for side, pieces in enumerate(shared_tasks[task]))
-                rows = paired_rows(old, new, placed.is_keyed, every)
+                rows = claimed(paired_rows(old, new, placed.is_keyed, every), placed.comparison, told)
                 yield from map(placed.sliced, rows) if placed.slices else rows
 
     schema = change_frame.SLICED_ROWS if placing.slices else change_frame.PAIRED_ROWS
@@ -230,8 +233,12 @@ def differing_rows(paired: DataFrame) -> DataFrame:
     return paired.where(~F.col("before").eqNullSafe(F.col("after")))
 
 
-def _order_once(differing: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """Return ordered ROW_CHANGES with op and rank, one Spark partition per task, from the slices of the comparison."""
+def _order_once(differing: DataFrame, work: Work, tasks: int, hashed: bool) -> DataFrame:
+    """Return ordered ROW_CHANGES with op and rank, and row_hash if `hashed`, one Spark partition per task, from the slices
+    of the comparison.
+
+    An UPDATE has the rank of the DELETE into which it may be split. Rows with a fixed time have that of their hash.
+    """
     clock, tables = work.comparison.clock, len(work.comparison.tables)
     move = F.expr(f"place div {tables}")
     start = value_by_number([span.first_ms for span in clock.spans], move)
@@ -241,7 +248,8 @@ def _order_once(differing: DataFrame, work: Work, tasks: int) -> DataFrame:
         .when(F.col("before").isNull(), change_frame.INSERT)
         .otherwise(change_frame.UPDATE)
     )
-    ranks = work.rules.split.ranks[: change_frame.OPERATIONS]
+    deletes, updates, inserts, split_deletes, _ = work.rules.split.ranks
+    ranks = deletes, min(updates, split_deletes) if work.waits else updates, inserts
     changes = differing.select(
         (F.shiftleft(start + F.pmod("row_hash", over), LOGICAL_BITS) + ROW_LOGICAL).alias("commit_ts"),
         F.pmod("place", F.lit(tables)).alias("table"),
@@ -250,18 +258,22 @@ def _order_once(differing: DataFrame, work: Work, tasks: int) -> DataFrame:
         "after",
         op.cast("byte").alias("op"),
         F.get(F.array(*map(F.lit, ranks)), op).cast("byte").alias("rank"),
+        *(["row_hash"] if hashed else []),
     )
     return changes.sortWithinPartitions(*change_frame.ORDER).coalesce(tasks)
 
 
-def _shuffle_again(spark: SparkSession, differing: DataFrame, work: Work, tasks: int) -> DataFrame:
+def _shuffle_again(
+    spark: SparkSession, differing: DataFrame, work: Work, tasks: int, order: RowOrder | None
+) -> DataFrame:
     """Return what `_order_once` does, if a row's partition is known only after the comparison, or with scripted rows."""
     comparison, rules = work.comparison, work.rules  # Spark pickles what the functions refer to.
     scripted = () if work.rows is None else ("row_id",)
 
     def changed(batches: Batches) -> Batches:
         with wrap_errors():
-            changes = (diff.changes(batch, comparison) for batch in batches if batch.num_rows)
+            known = in_order(comparison, order)
+            changes = (diff.changes(batch, known) for batch in batches if batch.num_rows)
             yield from map(with_row_id, changes) if scripted else changes
 
     def routed(batches: Batches) -> Batches:
@@ -296,19 +308,17 @@ def _scripted_rows(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
 
 
 def _counted(
-    ordered: DataFrame, work: Work, count: Callable[[pa.RecordBatch], pa.RecordBatch], schema: pa.Schema
+    ordered: DataFrame, rows: OrderedRows, count: Callable[[pa.RecordBatch], pa.RecordBatch], schema: pa.Schema
 ) -> pa.RecordBatch:
     """Return what is counted of the rows of all tasks; reads and compares everything a first time, as messages follow
     from it."""
-    rules, filtered = work.rules, work.shuffles == 2
 
     def counted(batches: Batches) -> Batches:
         with wrap_errors():
-            for batch in (batch for batch in batches if batch.num_rows):
-                yield count(batch if filtered else stages.filter_rows(batch, rules))
+            yield from map(count, rows.changes(batches))
 
-    rows = [row.asDict() for row in map_in_arrow(ordered, counted, schema).collect()]
-    return pa.RecordBatch.from_pylist(rows, schema)
+    found = [row.asDict() for row in map_in_arrow(ordered, counted, schema).collect()]
+    return pa.RecordBatch.from_pylist(found, schema)
 
 
 def _read_all(ordered: DataFrame) -> None:
@@ -322,7 +332,7 @@ def _read_all(ordered: DataFrame) -> None:
     map_in_arrow(ordered, nothing, pa.schema([("nothing", pa.int8())])).collect()
 
 
-def _sending(batches: Batches, rules: RowRules, spec: TaskSpec, tasks: int, filtered: bool) -> Batches:
+def _sending(batches: Batches, rows: OrderedRows, spec: TaskSpec, tasks: int) -> Batches:
     """Send the rows of one task and yield its report."""
     context = TaskContext.get()
     assert context is not None, "Spark runs it"
@@ -331,9 +341,7 @@ def _sending(batches: Batches, rules: RowRules, spec: TaskSpec, tasks: int, filt
             text = "a task of Spark was lost while it sent; it is not run again, as that would send all twice"
             raise DeliveryError(text)
         owned = range(context.partitionId(), spec.destinations.total, tasks)
-        rows = (batch for batch in batches if batch.num_rows)
-        changes = rows if filtered else (stages.filter_rows(batch, rules) for batch in rows)
-        report = send((stages.to_events(batch, rules) for batch in changes), owned, spec)
+        report = send((stages.to_events(batch, rows.rules) for batch in rows.in_order(batches)), owned, spec)
     yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
 
 

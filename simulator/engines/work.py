@@ -19,7 +19,7 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import SnapshotError
 from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import FilePiece, TableScan, state_batches
-from simulator.ticdc.dispatch import follows_from_handle
+from simulator.ticdc.dispatch import follows_from_handle, follows_from_time
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -48,18 +48,30 @@ class Work:
 
     @cached_property
     def shuffles(self) -> int:
-        """How often rows are shuffled: once if a row's partition is known when it is read, else twice."""
+        """How often rows are shuffled: once if a row's partition is known when it is read, else twice. Rows of a partition
+        may wait there, but none may come earlier."""
         routes, tables = self.rules.routes, self.rules.tables
         known = (
             self.rows is None
             and not self.spec.barriers
             and not any(self.comparison.changed)
-            and not self.rules.splitting.any()
+            and not self.needs_shared_commit_ts
             and self.comparison.keyed.all()
-            and not self.comparison.key_order.matters
             and all(follows_from_handle(to, physical.table) for to, physical in zip(routes, tables, strict=True))
+            and not (self.comparison.key_order.matters and self._follows_from_order)
         )
         return 1 if known else 2
+
+    @property
+    def _follows_from_order(self) -> bool:
+        """Whether the time of a row that has to change in some order may decide on its partition, or be earlier."""
+        grows = bool(self.rules.destinations.grown)
+        return grows or self.comparison.key_order.moves_earlier or any(map(follows_from_time, self.rules.routes))
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows that are shuffled once come in another order than it gives them."""
+        return self.comparison.key_order.matters or bool(self.rules.splitting.any())
 
     @property
     def needs_shared_commit_ts(self) -> bool:

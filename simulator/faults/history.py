@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from simulator import tso
 from simulator.columns.change_frame import DDL, ROW, WATERMARK, Ints, ints, with_column
@@ -115,7 +114,7 @@ class SentHistory:
         if commit_ts <= self.checkpoint:
             return
         self.checkpoint = commit_ts
-        remaining = (events.filter(pc.greater_equal(events["commit_ts"], commit_ts)) for events in self._recorded)
+        remaining = (events.slice(np.searchsorted(ints(events, "commit_ts"), commit_ts)) for events in self._recorded)
         self._recorded = [events for events in remaining if events.num_rows]
 
 

@@ -249,7 +249,7 @@ class InjectedFaults:
     def encode(self, flush: Flush, active: Sequence[ActiveFault]) -> Iterator[FlushMessages]:
         """Yield the messages of a flush after the faults that see it."""
         spec = self._spec
-        if self._history.statements:
+        if active and self._history.statements:  # without a fault nothing is sent again
             spec = replace(spec, statements=self._history.statements_of(spec))
         for each in active:
             flush = each.flush(flush)

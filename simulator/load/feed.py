@@ -61,14 +61,18 @@ class Feed:
         self.over = False
         """Whether the run is complete; False while it goes on, and after a stop request."""
 
-        self._epochs, self._epoch = epochs, next(epochs)
+        self._bootstraps = Bootstraps()
+        self._epochs = (self._with_bootstraps(epoch) for epoch in epochs)
+        self._epoch = next(self._epochs)
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
         self.stop_request, self._clock, self._reporter = stop_request or StopRequest(), clock, reporter
-        self._bootstraps = Bootstraps()
         self._sums = None if checkpoint.sums is None else {**sums_of_kinds(checkpoint.sums)}
         self._due: ScheduledWindow | None = None
         self._handed_out = 0.0
         self._send_control_events()
+
+    def _with_bootstraps(self, epoch: SchemaEpoch) -> SchemaEpoch:
+        return replace(epoch, spec=replace(epoch.spec, told=self._bootstraps.told))
 
     def next(self) -> Window | None:
         """Return the next window when it is due; None if the run is over, or after a stop request."""

@@ -103,6 +103,7 @@ V4_0_14 = replace(V4_0_13, name="v4.0.14", options=V4_0_13.options | option_name
 V4_0_15 = replace(
     V4_0_14,
     name="v4.0.15",
+    empty_deletes="clustered",
     handle_split="in place",
     avro_unsigned_crashes=False,
     empty_changes=V4_0_14.empty_changes - {"open-protocol"},

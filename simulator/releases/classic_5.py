@@ -44,6 +44,7 @@ V5_0_3 = replace(V5_0_2, name="v5.0.3", options=V5_0_2.options | option_names.SA
 V5_0_4 = replace(
     V5_0_3,
     name="v5.0.4",
+    empty_deletes="clustered",
     handle_split="in place",
     avro_unsigned_crashes=False,
     empty_changes=V5_0_3.empty_changes - {"open-protocol"},
@@ -69,7 +70,7 @@ V5_1_0 = replace(
     max_batch_size=16,
 )
 
-V5_1_1 = replace(V5_1_0, name="v5.1.1", handle_split="in place")
+V5_1_1 = replace(V5_1_0, name="v5.1.1", handle_split="in place", empty_deletes="clustered")
 
 V5_1_2 = replace(
     V5_1_1, name="v5.1.2", avro_unsigned_crashes=False, empty_changes=V5_1_1.empty_changes - {"open-protocol"}

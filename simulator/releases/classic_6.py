@@ -35,6 +35,7 @@ FILES_IN_META: dict[str, Any] = dict(storage_defaults=("day", True), storage_sch
 V6_0_0 = replace(
     V5_4_1,
     name="v6.0.0",
+    empty_deletes="none",
     avro_records="nullable",
     maxwell_batches=True,
     topic_rules="idle",
@@ -199,6 +200,7 @@ V6_5_10 = replace(
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
+    rename_error_shifted=True,
     options=V6_5_9.options | option_names.RAW_FILES | {"sink.kafka-config.output-raw-change-event"},
 )
 

@@ -117,6 +117,7 @@ V7_1_6 = replace(
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"snapshot"}),
+    rename_error_shifted=True,
     options=V7_1_4.options | option_names.RAW_FILES | {"sink.kafka-config.output-raw-change-event"},
 )
 
@@ -238,6 +239,7 @@ V7_5_7 = replace(
     name="v7.5.7",
     dispatch_ignores_case=True,
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
+    rename_error_shifted=True,
     start_ts_discards_ddl=True,
     lone_null_refused=True,
 )

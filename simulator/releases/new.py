@@ -170,6 +170,7 @@ V8_5_8 = replace(
 V26_3_1 = replace(
     V8_5_7,
     name="v26.3.1",
+    soft_deletes=True,
     storage_next_number="hangs",
     handle_may_be_virtual=False,
     dispatch_nulls=frozenset({"handle"}),

@@ -82,6 +82,17 @@ class RowBehaviours:
         "cdc/processor/pipeline/sink.go emitEvent",
         first=frozenset({"open-protocol", "canal-json", "maxwell", "avro"}),
     )
+    empty_deletes: str = ROWS(
+        "Tables in which such a row is a DELETE with its handle key without enable-old-value ((up to 5.4: %s))",
+        "cdc/entry/mounter.go unmarshalRowKVEntry",
+        settings=("enable-old-value",),
+        values={
+            "keyed": "all: those without a clustered key by the deletion of its index ((before 4.0.15, 5.0.4 and 5.1.1))",
+            "clustered": "those with a clustered primary key",
+            "none": "none",
+        },
+        first="keyed",
+    )
     claim_check_by_row: bool = ROWS(
         "Whether claim-check's files are called by day and row, "
         "`{date}/{schema}-{table}-{commitTs}-{startTs}-{handle key}.json`, and messages say that name alone ((7.3.0: "

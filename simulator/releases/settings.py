@@ -45,6 +45,10 @@ class SettingBehaviours:
         "Whether there are columns of type VECTOR and indexes on them ((8.4+: tidb %s))", "parser/parser.y"
     )
     index_splits: bool = SQL("Whether an index has PRE_SPLIT_REGIONS ((8.5+: tidb %s))", "parser/parser.y IndexOption")
+    soft_deletes: bool = SQL(
+        "Whether tables and databases have SOFTDELETE and ACTIVE_ACTIVE, which are not simulated ((26.3+: tidb %s))",
+        "parser/parser.y TableOption",
+    )
     lone_null_refused: bool = SQL(
         "Whether a NULL for a NOT NULL column is an error in an INSERT of one row without strict mode, too ((TiDB "
         "7.5.7, as measured, and 8.4+: %s)); elsewhere it becomes the zero of its type, as in an INSERT of several rows",

@@ -133,6 +133,11 @@ class StatementBehaviours:
         ),
         first=frozenset(),
     )
+    rename_error_shifted: bool = FILTER(
+        "Whether that error has each of its values one place too early, its job being left out ((6.5.10+, 7.1.6, 7.5.7: "
+        "there))",
+        "pkg/errors/cdc_errors.go ErrHandleDDLFailed",
+    )
     create_like_waits: bool = FILTER(
         "Whether CREATE TABLE … LIKE waits forever for a table that the filter leaves out ((new 8.5.5–8.5.7, "
         "26.3.1–26.3.4: %s; ticdc issue 5150))",

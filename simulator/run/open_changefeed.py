@@ -21,7 +21,7 @@ from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
-from simulator.errors import DeliveryError, SimulatorError, UserError
+from simulator.errors import DeliveryError, EncodeError, SimulatorError, UserError
 from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import Release
 from simulator.run import execute
@@ -95,8 +95,8 @@ class OpenChangefeed:
         self.sums: dict[tuple[str, str], ChangeSum] | None = {} if keep_history else None
         """Of the row changes that were sent; None without history, and after a fault."""
 
-        self.stopped: ChangefeedStopped | None = None
-        """The statement at which the changefeed has stopped. TiDB goes on, and nothing more is sent."""
+        self.stopped: ChangefeedStopped | EncodeError | None = None
+        """The statement, or the row, at which the changefeed has stopped. TiDB goes on, and nothing more is sent."""
 
     @property
     def watermark(self) -> int:
@@ -110,7 +110,8 @@ class OpenChangefeed:
 
         They are sent together, as in a run: batches, and the order that a fault gives to rows, reach across steps.
         Raises UserError for an impossible step, after it has sent those before it; UserError for a fault that the
-        changefeed cannot have, and then no step is played; ChangefeedStopped if it has stopped; and DeliveryError.
+        changefeed cannot have, and then no step is played; ChangefeedStopped and EncodeError if it has stopped; and
+        DeliveryError.
         """
         if self.stopped is not None:
             raise self.stopped
@@ -118,9 +119,15 @@ class OpenChangefeed:
         positions, results, planned = [self.position], list[StepResult](), self._context
         self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
         impossible: SimulatorError | None = None
+        stop: ChangefeedStopped | None = None
         for step in steps:
             try:
                 position, result = step.plan(positions[-1], self._context)
+            except ChangefeedStopped as error:
+                impossible = stop = error
+                positions.append(error.last)
+                results.append(error.result)
+                break
             except SimulatorError as error:
                 impossible = error
                 break
@@ -129,12 +136,14 @@ class OpenChangefeed:
         faults = [fault for result in results for fault in result.faults]
         self.faults.add(faults)
         try:
-            self._send(positions, results, False)
+            self._send(positions, results, stop is not None)
         except UserError:
             self.faults.forget(faults)
             if self.position is positions[0]:
                 self._context = planned
             raise
+        if stop is not None:
+            self.position, self.stopped = stop.behind, stop
         if impossible is not None:
             raise impossible
         return results
@@ -146,8 +155,8 @@ class OpenChangefeed:
         fault do not let them wait. Raises SqlError and DdlError with TiDB's texts, and DeliveryError. A failed statement
         changes nothing but the auto ids that it used; failed DDL commits an open transaction first.
 
-        Raises ChangefeedStopped for DDL at which TiCDC stops, which TiDB has executed, and for each later commit, which is
-        refused.
+        Raises ChangefeedStopped for DDL at which TiCDC stops, and EncodeError for a row that it cannot encode, which TiDB has
+        executed, and the same for each later commit, which is refused.
         """
         if not self._waiting:
             self._sent_to = [self.position]
@@ -192,6 +201,8 @@ class OpenChangefeed:
         except ChangefeedStopped as stop:
             self._stop(stop)
             return tso.compose(stop.behind.now_ms)
+        except EncodeError:
+            pass  # TiDB has executed it, and `stopped` says so
         except SimulatorError:
             self.position, self._context = position, planned
             del self._cursors[known[0] :], self._additions[known[1] :]
@@ -226,8 +237,7 @@ class OpenChangefeed:
     def _stop(self, stop: ChangefeedStopped) -> None:
         """Send what is before the statement that stops the changefeed, with a last watermark, and nothing from now on."""
         self.deliver()
-        last = replace(stop.behind, now_ms=stop.behind.now_ms - 1)
-        self._send((self.position, last), (stop.result,), True)
+        self._send((self.position, stop.last), (stop.result,), True)
         self.position, self.stopped = stop.behind, stop
 
     def replace_upstream(self, upstream: Upstream) -> None:
@@ -330,7 +340,10 @@ class OpenChangefeed:
         ends = tuple(tso.compose(position.now_ms) for position in positions[1:]) if noted else ()
         if plan.faults:
             self.sums = None
-        spec, count = replace(spec, flush_ends=ends, sums=self.sums is not None), self.output.count
+        spec, count = (
+            replace(spec, flush_ends=ends, sums=self.sums is not None, told=self._bootstraps.told),
+            self.output.count,
+        )
         self.faults.begin(spec)
         if not noted:
             self._note(positions, results)
@@ -367,6 +380,9 @@ class OpenChangefeed:
             self.output.settle()
         except DeliveryError:
             self._bootstraps = before  # all of it is sent again
+            raise
+        except EncodeError as error:
+            self.stopped = error
             raise
         if self.sums is not None:
             add_sums(self.sums, sent.sums)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from simulator.errors import DeliveryError, SimulatorError
+from simulator.errors import DeliveryError, EncodeError, SimulatorError
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.serve.clients import Client
 from simulator.serve.data_directory import DataDirectory
@@ -25,8 +25,8 @@ from simulator.tidb.engine.session_statements import columns_of_prepared
 from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.sessions.session_variables import new_session, with_global_settings
 from simulator.tidb.sql_engine.storage.state import Process, SqlSession
-from simulator.tidb.system_tables.server import own_process
 from simulator.tidb.syntax.load_data import LoadData, LoadFile
+from simulator.tidb.system_tables.server import own_process
 
 Returned = TypeVar("Returned")
 
@@ -159,7 +159,7 @@ class SharedDatabase:
         except BaseException as error:
             if self._data is not None:
                 self._data.undo()
-            if isinstance(error, DeliveryError):
+            if isinstance(error, DeliveryError | EncodeError):
                 self.failure = error
             raise
         self.failure = self.changefeed.stopped

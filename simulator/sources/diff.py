@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.columns.change_frame import ROW_CHANGES, Ints, ints
+from simulator.columns.change_frame import ROW_CHANGES, Ints, ints, with_column
 from simulator.columns.hashing import xxhash64
 from simulator.sources.change_period import ChangePeriod
 from simulator.sources.key_order import KeyOrder
@@ -52,6 +52,11 @@ class ChangeClock:
     def slots_of(self, commit_ts: Ints, move: Ints | int) -> Ints:
         """Return the millisecond of its move's period that each commit-ts is in."""
         return physical(commit_ts) - self._first[move]
+
+    def moves_at(self, commit_ts: Ints) -> Ints:
+        """Return the move in whose period each commit-ts is."""
+        moves: Ints = np.searchsorted(self._first, physical(commit_ts), "right") - 1
+        return moves
 
     @cached_property
     def passed(self) -> Ints:
@@ -108,6 +113,17 @@ class Comparison:
     def keyed(self) -> npt.NDArray[np.bool_]:
         """Whether each table has a handle key; rows of the others are compared whole, as a multiset."""
         return np.array([bool(handle_key(physical.table)) for physical in self.tables], np.bool_)
+
+
+def at_fixed_times(changes: pa.RecordBatch, clock: ChangeClock, fixed: tuple[FixedTimes, ...]) -> pa.RecordBatch:
+    """Return changes (with row_hash) that have the times of their rows alone at those that are fixed."""
+    commit_ts, row_hash = ints(changes, "commit_ts").copy(), ints(changes, "row_hash")
+    moves = clock.moves_at(commit_ts)
+    for number, times in enumerate(fixed):
+        at = np.flatnonzero(moves == number)
+        slots = times.of(row_hash[at])
+        commit_ts[at[slots >= 0]] = clock.commit_ts(slots[slots >= 0], number)
+    return with_column(changes, "commit_ts", commit_ts)
 
 
 def changes(joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:

@@ -10,147 +10,106 @@ parent that is not there, some of them change at other times:
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.columns.change_frame import Ints, by_table, ints
-from simulator.columns.hashing import xxhash64
-from simulator.columns.row_image import LazyCells
+from simulator.columns.change_frame import Ints, ints
 from simulator.errors import UserError
-from simulator.sources.diff import Comparison, FixedTimes, hashes_and_handles, placed_changes
-from simulator.sources.key_order import AFTER, BEFORE, COMES, FIRST, FOLLOWS, OrderedKey
+from simulator.sources.claims import NO_CLAIMS, ROLE_BITS
+from simulator.sources.diff import Comparison, FixedTimes
+from simulator.sources.key_order import CHILD, COMES, PARENT, ROLES, UNIQUE
 from simulator.sources.precedence import Edges, Precedence, ahead, following
-from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.storage.key_columns import encode_key
-
-CLAIMS = pa.schema(
-    [
-        ("value", pa.int64()),
-        ("role", pa.int8()),
-        ("move", pa.int32()),
-        ("row_hash", pa.int64()),
-        ("slot", pa.int64()),
-        ("least", pa.int64()),
-    ]
-)
-"""What changes have to do with the values of keys: `value` is a hash of key and value, `slot` the millisecond of the change
-in the period of its move, and `least` the earliest one, since it has the definition behind the statements."""
 
 MOST = 1 << 24
 """Claims that fit into memory, with about 1 GB."""
 
-Mask = npt.NDArray[np.bool_]
+Parts = Callable[[], Iterable[pa.RecordBatch]]
+"""Returns CLAIMS in parts."""
 
 
-def claims(differing: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:
-    """Return the CLAIMS of rows that differ (ROW_DIFFERENCES)."""
-    parts = [pa.RecordBatch.from_pylist([], CLAIMS)]
-    move, table = np.divmod(ints(differing, "place"), len(of.tables))
-    row_hash, _ = hashes_and_handles(differing, of)
-    for places, part in placed_changes(differing, of):
-        slots = of.clock.slots_of(ints(part, "commit_ts"), move[places])
-        for number, at in by_table(table[places]):
-            rows, least = places[at], _least(slots[at], number, int(move[places[0]]), of)
-            images = [differing.column(name).take(pa.array(rows)) for name in ("before", "after")]
-            for key in of.key_order.keys(number):
-                for value, role, some in _claimed(images, of.tables[number].table, key, move[rows]):
-                    columns = (
-                        value,
-                        np.full(len(some), role),
-                        move[rows][some],
-                        row_hash[rows][some],
-                        slots[at][some],
-                        least[some],
-                    )
-                    arrays = [pa.array(column).cast(type) for column, type in zip(columns, CLAIMS.types, strict=True)]
-                    parts.append(pa.RecordBatch.from_arrays(arrays, schema=CLAIMS))
-    return pa.concat_batches(parts)
+def handed_on(parts: Parts) -> pa.RecordBatch:
+    """Return the CLAIMS on values for which the change of one row may have to precede that of another.
 
-
-def _least(slots: Ints, table: int, move: int, of: Comparison) -> Ints:
-    """Return the earliest millisecond of changes that are made in the definition of their time."""
-    point = of.points[move].slot if table in of.changed[move] else 0
-    return np.where(slots < point, 0, point)
-
-
-def _claimed(images: list[pa.Array], table: Table, key: OrderedKey, move: Ints) -> Iterator[tuple[Ints, int, Ints]]:
-    """Yield hashes of values that rows lose or get, with a role and the positions of these rows."""
-    (lost, had), (got, has) = (_values(image, table, key) for image in images)
-    stays = had & has & (lost == got)
-    for name, losing, getting in key.roles:
-        for values, there, role in ((lost, had, losing), (got, has, getting)):
-            if role is not None:
-                at = np.flatnonzero(there & ~stays)
-                yield xxhash64(zlib.crc32(name.encode()), move[at], values[at]), role, at
-
-
-def _values(image: pa.Array, table: Table, key: OrderedKey) -> tuple[Ints, Mask]:
-    """Return a hash of the value that each row has, and whether it has one: NULL is none."""
-    at = np.flatnonzero(np.asarray(image.is_valid()))
-    cells = LazyCells(image.take(pa.array(at)), [column.name for column in visible_columns(table)])
-    whole = encode_key(table, key.key, cells)
-    values, has = np.zeros(len(image), np.int64), np.zeros(len(image), np.bool_)
-    values[at], has[at] = xxhash64(whole), np.asarray(whole.is_valid())
-    return values, has
-
-
-def handed_on(claims: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the claims of values for which one change has to precede another; all claims of a value are among them."""
-    _, value = np.unique(ints(claims, "value"), return_inverse=True)
-    first = np.isin(ints(claims, "role"), FIRST)
-    both = (np.bincount(value, first) > 0) & (np.bincount(value, ~first) > 0)
-    return claims.filter(pa.array(both[value]))
-
-
-def fixed_times(claims: pa.RecordBatch, of: Comparison) -> tuple[FixedTimes, ...]:
-    """Return, for each move, the times of the changes that have to be at another time than by their rows alone.
-
-    `claims` are those of `handed_on`. Raises UserError if they are too many.
+    Raises UserError if they are too many. `parts` is called twice, so that only these claims need memory.
     """
-    if claims.num_rows > MOST:
+    values = np.concatenate([np.zeros(0, np.int64), *(np.unique(_roles(part)[0]) for part in parts())])
+    values = _ordered(values) >> ROLE_BITS << ROLE_BITS
+    found, count = [NO_CLAIMS], 0
+    for part in parts() if len(values) else ():
+        found.append(part.filter(pa.array(np.isin(ints(part, "value"), values))))
+        count += found[-1].num_rows
+        require_few(count)
+    return _settled(pa.concat_batches(found))
+
+
+def require_few(count: int) -> None:
+    """Raise UserError for more claims than memory may hold."""
+    if count > MOST:
         raise UserError(
             f"rows hand values of unique keys on, or come and go with their parents, more than {MOST:,} times between two "
             "snapshots; compare fewer tables at a time, or a snapshot between them"
         )
-    moves = ints(claims, "move")
-    return tuple(
-        _fixed(claims.filter(pa.array(moves == number)), span.over_ms - 1) for number, span in enumerate(of.clock.spans)
-    )
 
 
-def _fixed(claims: pa.RecordBatch, last: int) -> FixedTimes:
+def _roles(claims: pa.RecordBatch) -> tuple[Ints, Ints]:
+    """Return the values with each role that rows have, and the positions of their claims."""
+    value, side = ints(claims, "value"), ints(claims, "side")
+    at = [(np.flatnonzero(side == number), role) for number, roles in enumerate(ROLES) for role in roles]
+    return np.concatenate([value[rows] | role for rows, role in at]), np.concatenate([rows for rows, _ in at])
+
+
+def _ordered(values: Ints) -> Ints:
+    """Return those of the values with roles that are there with both roles of a pair, with the even one."""
+    values = np.sort(values)
+    ordered: Ints = values[:-1][(values[1:] ^ values[:-1] == 1) & (values[1:] & 1 == 1)]
+    return ordered
+
+
+def _settled(claims: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the claims but those of rows that keep a value, and those by which a row would wait for itself, as a child
+    that is its own parent would."""
+    value, row, side = (ints(claims, name) for name in ("value", "row_hash", "side"))
+    order = np.lexsort((row, value))
+    starts = np.diff(value[order], prepend=1) != 0  # The lowest bit of a value is 0.
+    starts[1:] |= np.diff(row[order]) != 0
+    pair = np.empty(len(order), np.int64)
+    pair[order] = np.cumsum(starts) - 1
+    sides = np.zeros(int(starts.sum()), np.int64)
+    np.bitwise_or.at(sides, pair, 1 << side)
+    for kind in (UNIQUE, CHILD, PARENT):
+        sides[sides >> kind & 3 == 3] &= ~(3 << kind)
+    sides &= ~(sides >> PARENT << CHILD)
+    return claims.filter(pa.array(sides[pair] >> side & 1 == 1))
+
+
+def fixed_times(claims: pa.RecordBatch, of: Comparison) -> tuple[FixedTimes, ...]:
+    """Return, for each move, the times of the changes that have to be at another time than by their rows alone, given the
+    claims that `handed_on` returns."""
+    moves = ints(claims, "place") // len(of.tables)
+    return tuple(_fixed(claims.filter(pa.array(moves == number)), number, of) for number in range(len(of.clock.spans)))
+
+
+def _fixed(claims: pa.RecordBatch, move: int, of: Comparison) -> FixedTimes:
     hashes, row = np.unique(ints(claims, "row_hash"), return_inverse=True)
-    values, value = np.unique(ints(claims, "value"), return_inverse=True)
-    role = ints(claims, "role")
-    own, least = (_latest(ints(claims, name), row, len(hashes)) for name in ("slot", "least"))
+    own, least = np.zeros(len(hashes), np.int64), np.zeros(len(hashes), np.int64)
+    own[row] = ints(claims, "slot")
+    altered = np.isin(ints(claims, "place") % len(of.tables), list(of.changed[move]))
+    least[row[altered]] = of.points[move].slot  # A change behind the statements has the definition behind them.
+    least = np.where(own < least, 0, least)
 
-    def edges(of: int, but: int | None = None) -> Edges:
-        """The rows with a role, but those that have another one for the same value."""
-        there = role == of
-        if but is not None:
-            pair = row * len(values) + value
-            there &= ~np.isin(pair, pair[role == but])
-        return Edges(row[there], value[there])
+    value, at = _roles(claims)
+    there = np.isin(value & ~1, _ordered(value))
+    value, row = value[there], row[at[there]]
+    groups, group = np.unique(value & ~1, return_inverse=True)
 
-    # A row does not wait for itself, as a child that is its own parent would.
-    comes, goes = (
-        Precedence(edges(COMES), edges(FOLLOWS, COMES), len(values)),
-        Precedence(edges(BEFORE, AFTER), edges(AFTER), len(values)),
-    )
-    times = ahead(own, comes, least)
-    times = following(
-        times, Precedence(comes.first + goes.first, comes.then + goes.then, len(values)), np.full(len(own), last)
-    )
+    def precedence(mask: npt.NDArray[np.bool_]) -> Precedence:
+        first, then = (Edges(row[mask & side], group[mask & side]) for side in (value & 1 == 0, value & 1 == 1))
+        return Precedence(first, then, len(groups))
+
+    times = ahead(own, precedence(value & 6 == COMES), least)
+    times = following(times, precedence(group >= 0), np.full(len(own), of.clock.spans[move].over_ms - 1))
     moved = times != own
     return FixedTimes(hashes[moved], times[moved])
-
-
-def _latest(slots: Ints, row: Ints, rows: int) -> Ints:
-    """Return the latest of the slots of each row: one that moves to another partition has two changes."""
-    latest = np.zeros(rows, np.int64)
-    np.maximum.at(latest, row, slots)
-    return latest

@@ -16,11 +16,16 @@ from simulator.tidb.model.table import ForeignKey, IndexColumn, Table, visible_c
 from simulator.tidb.sql_engine.storage.row_keys import UniqueKey
 from simulator.tidb.storage.key_columns import encode_key
 
-BEFORE, AFTER, COMES, FOLLOWS = range(4)
-"""Roles: of one value, changes with BEFORE precede those with AFTER, and those with COMES, which may be earlier than by
-the row alone, those with FOLLOWS."""
+BEFORE, AFTER, COMES, FOLLOWS, STAYS, ENDS = range(6)
+"""Roles, in pairs: of one value, changes with the even one precede those with the odd one. Those with COMES may be earlier
+than by the row alone."""
 
-FIRST = (BEFORE, COMES)
+UNIQUE, CHILD, PARENT = range(0, 6, 2)
+"""Sides: what a row that loses a value of a unique key, or of a foreign key's columns in the child or the parent, has to
+do with the value; a row that gets one has the odd number behind it."""
+
+ROLES = ((BEFORE,), (AFTER,), (BEFORE,), (FOLLOWS,), (AFTER, ENDS), (COMES, STAYS))
+"""The roles of each side."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +35,11 @@ class OrderedKey:
     key: UniqueKey
     """Its columns; those of a foreign key need not be unique."""
 
-    roles: tuple[tuple[str, int | None, int | None], ...]
-    """What the values are of, and the roles of a row that loses one and of a row that gets one."""
+    name: str
+    """What the values are of: those of keys with different names differ."""
+
+    side: int
+    """UNIQUE, CHILD or PARENT."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,11 @@ class KeyOrder:
     def matters(self) -> bool:
         """Whether any table has such a key."""
         return any(map(self.keys, range(len(self.tables))))
+
+    @cached_property
+    def moves_earlier(self) -> bool:
+        """Whether rows may change earlier than by their row alone."""
+        return any(key.side == PARENT for number in range(len(self.tables)) for key in self.keys(number))
 
     def keys(self, number: int) -> tuple[OrderedKey, ...]:
         """Return the keys of a table; none if the order of its changes does not matter."""
@@ -60,8 +73,7 @@ class KeyOrder:
         have a unique key, they change in one transaction then.
         """
         for name, foreign in self._foreign_keys.get(_lower(table.schema, table.name), {}).items():
-            roles = ((f"{name} goes", AFTER, None), (f"{name} comes", None, COMES), (f"{name} stays", AFTER, BEFORE))
-            yield OrderedKey(_key(foreign.references), roles)
+            yield OrderedKey(_key(foreign.references), name, PARENT)
 
     @cached_property
     def _foreign_keys(self) -> Mapping[tuple[str, str], Mapping[str, ForeignKey]]:
@@ -69,7 +81,8 @@ class KeyOrder:
         found: dict[tuple[str, str], dict[str, ForeignKey]] = {}
         for table in {id(physical.table): physical.table for physical in self.tables}.values():
             for foreign in table.foreign_keys:
-                found.setdefault(_lower(foreign.schema, foreign.table), {})[_name(table, foreign.name)] = foreign
+                name = _name(table, "foreign", foreign.name)
+                found.setdefault(_lower(foreign.schema, foreign.table), {})[name] = foreign
         return found
 
 
@@ -78,7 +91,7 @@ def _unique(table: Table) -> Iterator[OrderedKey]:
     for index in other_unique_indexes(table):
         key = UniqueKey(index.name, index.columns)
         if _is_computable(key, table):
-            yield OrderedKey(key, ((_name(table, key.name), BEFORE, AFTER),))
+            yield OrderedKey(key, _name(table, "unique", key.name), UNIQUE)
 
 
 def _is_computable(key: UniqueKey, table: Table) -> bool:
@@ -93,16 +106,15 @@ def _is_computable(key: UniqueKey, table: Table) -> bool:
 def _naming(table: Table) -> Iterator[OrderedKey]:
     """Yield the columns that name a row of a parent."""
     for foreign in table.foreign_keys:
-        name = _name(table, foreign.name)
-        yield OrderedKey(_key(foreign.columns), ((f"{name} goes", BEFORE, None), (f"{name} comes", None, FOLLOWS)))
+        yield OrderedKey(_key(foreign.columns), _name(table, "foreign", foreign.name), CHILD)
 
 
 def _key(columns: Sequence[str]) -> UniqueKey:
     return UniqueKey("", tuple(map(IndexColumn, columns)))
 
 
-def _name(table: Table, key: str) -> str:
-    return repr((*_lower(table.schema, table.name), key.lower()))
+def _name(table: Table, kind: str, key: str) -> str:
+    return repr((*_lower(table.schema, table.name), kind, key.lower()))
 
 
 def _lower(schema: str, name: str) -> tuple[str, str]:

@@ -60,6 +60,9 @@ def phase_of(commit_ts: Ints, kind: Ints, barriers: Ints) -> Ints:
 def ungrouped(batches: Iterable[pa.RecordBatch], most: int = FLUSH_BYTES) -> Iterator[Flush]:
     """Yield events for protocols with one event per message: in their order, limited by bytes."""
     for batch in (batch for batch in batches if batch.num_rows):
+        if batch.nbytes < most:
+            yield Flush(batch, np.arange(batch.num_rows))
+            continue
         starts = np.flatnonzero(_cut(_starts(np.zeros(batch.num_rows, np.int64)), _sizes(batch), batch.num_rows, most))
         for first, end in zip(starts.tolist(), [*starts[1:].tolist(), batch.num_rows]):
             yield Flush(batch.slice(first, end - first), np.arange(end - first))

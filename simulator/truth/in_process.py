@@ -39,10 +39,7 @@ def _compared(
     placing = RowPlacement(between.comparison, between.rules)
     before, after = (read_side(scans, placing, None) for scans in (between.before, between.after))
     every = differing_rows(before, after, every=True)
-    if between.comparison.key_order.matters:
-        changed = every.filter(pc.invert(pc.fill_null(pc.equal(every["before"], every["after"]), False)))
-        between = replace(between, comparison=in_order(changed, between.comparison))
-    rows = rows_at(every, between)
+    rows = rows_at(every, replace(between, comparison=in_order(every, between.comparison)))
     rows = rows.take(pc.sort_indices(rows["table"]))  # stable, and by handle already
     slices = (rows.slice(start, ROWS) for start in range(0, rows.num_rows, ROWS))
     return write_rows(slices, expected.tables, directory, format, lambda number: 1 if number in begun else None)

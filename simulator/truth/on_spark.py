@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from simulator.engines.on_spark import INPUT_BYTES_A_TASK, SETTINGS, differing_rows, pair_images, snapshot_rows
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import Batches, map_in_arrow, value_by_number
-from simulator.engines.spark.key_order import in_order
+from simulator.engines.spark.key_order import RowOrder, in_order, key_order, tell_all
 from simulator.engines.spark.shared_values import SharedValues
 from simulator.engines.work import RowPlacement
 from simulator.sinks.files.settings import disk_errors
@@ -95,14 +95,6 @@ def _compared(
     of = np.repeat(np.arange(len(counts)), counts)
     tables = tuple(expected.tables[number] for number in of.tolist())
 
-    paired = _paired(spark, between)
-    if between.comparison.key_order.matters:
-        between = replace(between, comparison=in_order(differing_rows(paired), between.comparison))
-
-    def expected_rows(batches: Batches) -> Batches:
-        with wrap_errors():
-            yield from (rows_at(batch, between) for batch in batches if batch.num_rows)
-
     def written(batches: Batches) -> Batches:
         yield _written(
             (batch for batch in batches if batch.num_rows),
@@ -114,12 +106,13 @@ def _compared(
 
     tasks = max(int(spark.sparkContext.defaultParallelism), between.input_bytes // INPUT_BYTES_A_TASK)
     spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
-    rows = map_in_arrow(paired, expected_rows, ROWS)
     part = value_by_number(firsts[:-1].tolist(), "table") + F.pmod(
         F.xxhash64("image"), value_by_number(counts.tolist(), "table")
     )
-    placed = rows.select(part.cast("int").alias("table"), "image").repartition(tasks, "table")
-    by_part = _counted(map_in_arrow(placed.sortWithinPartitions("table", "image"), written, WRITTEN_ROWS))
+    with key_order(spark, between.comparison) as order:
+        rows = _expected_rows(spark, between, order)
+        placed = rows.select(part.cast("int").alias("table"), "image").repartition(tasks, "table")
+        by_part = _counted(map_in_arrow(placed.sortWithinPartitions("table", "image"), written, WRITTEN_ROWS))
     by_table = Counter[int]()
     for number, count in by_part.items():
         by_table[int(of[number])] += count
@@ -135,8 +128,16 @@ def _parts(tables: tuple[Table, ...], between: BetweenSnapshots) -> np.ndarray[t
     return np.maximum(1, -(-size // (2 * BYTES_A_FILE)))
 
 
-def _paired(spark: SparkSession, between: BetweenSnapshots) -> DataFrame:
-    """Pair the rows of both snapshots (ROW_DIFFERENCES)."""
+def _expected_rows(spark: SparkSession, between: BetweenSnapshots, order: RowOrder | None) -> DataFrame:
+    """Pair the rows of both snapshots; return ROWS."""
     placing = RowPlacement(between.comparison, between.rules)
-    rows = snapshot_rows(spark, between.before, between.after, placing, None, lambda reported: None, every=True)
-    return pair_images(rows, between.comparison)
+    rows = snapshot_rows(spark, between.before, between.after, placing, None, lambda reported: None, order, every=True)
+    paired = pair_images(rows, between.comparison)
+    tell_all(differing_rows(paired), between.comparison, order)
+
+    def expected_rows(batches: Batches) -> Batches:
+        with wrap_errors():
+            known = replace(between, comparison=in_order(between.comparison, order))
+            yield from (rows_at(batch, known) for batch in batches if batch.num_rows)
+
+    return map_in_arrow(paired, expected_rows, ROWS)

@@ -1,12 +1,14 @@
 """The pipeline beside the bare Spark diff of the same snapshots, in one run: ratios, and peak memory.
 
     python tests/benchmarks/pipeline.py [--rows 2000000] [--changed 50] [--kafka] [--protocol open-protocol canal-json]
-        [--format parquet sql csv] [--altered start middle end] [--unique] [--repeat 3] [--dispatcher index-value] [--cold]
+        [--format parquet sql csv] [--altered start middle end] [--unique quantity customer] [--repeat 3]
+        [--dispatcher index-value] [--cold]
 
 1.0 is a full outer join of the typed columns by primary key, filtered to what differs, written to Spark's `noop`. On a
 machine with other work look at CPU seconds, of this process and all below it, Kafka's not among them. `--altered` adds
 a diff whose table is altered then: a longer and a wider column and a new key, so that every row is converted. `--unique`
-adds one whose table has a second unique key, whose values rows may hand on.
+adds one whose table has a second unique key, of a column that changes with each changed row (`quantity`), or of one that
+does not (`customer`).
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ ALTERED = (
     .replace("decimal(12,2)", "decimal(14,3)")
     .replace("  PRIMARY KEY", "  KEY `by_quantity` (`quantity`),\n  PRIMARY KEY")
 )
-UNIQUE = CREATE_TABLE.replace("  PRIMARY KEY", "  UNIQUE KEY `by_quantity` (`quantity`, `id`),\n  PRIMARY KEY")
+UNIQUE = CREATE_TABLE.replace("  PRIMARY KEY", "  UNIQUE KEY `second` (`{}`, `id`),\n  PRIMARY KEY")
 topics = (f"bench-{os.getpid()}-{number}" for number in itertools.count())
 
 
@@ -103,14 +105,19 @@ def main() -> None:
     """Prints one line a measurement."""
     given = options(
         __doc__,
-        {"protocol": PROTOCOLS, "format": ("parquet", "sql", "csv"), "altered": PLACES},
+        {
+            "protocol": PROTOCOLS,
+            "format": ("parquet", "sql", "csv"),
+            "altered": PLACES,
+            "unique": ("quantity", "customer"),
+        },
         rows=2_000_000,
         repeat=3,
         protocol=PROTOCOLS,
         changed=50,  # of a hundred rows
         format=("parquet",),
         altered=("",),
-        unique=False,
+        unique=("",),
         dispatcher="index-value",
         kafka=False,
         cold=False,  # no run before those that are measured
@@ -135,9 +142,12 @@ def main() -> None:
                 before, after = sides["parquet"]
                 other = defined(ALTERED, after, scratch / f"{protocol}-{at}")
                 runs[f"{protocol}, altered at {at}"] = partial(run, (before, other), at=at)
-            if given.unique:
-                both = [defined(UNIQUE, each, scratch / f"{protocol}-{each.name}") for each in sides["parquet"]]
-                runs[f"{protocol}, a second unique key"] = partial(run, (both[0], both[1]))
+            for column in filter(None, given.unique):
+                before, after = (
+                    defined(UNIQUE.format(column), each, scratch / f"{protocol}-{column}-{each.name}")
+                    for each in sides["parquet"]
+                )
+                runs[f"{protocol}, {column} unique"] = partial(run, (before, after))
         ways = {name: partial(timed, run, broker.pid if broker else 0) for name, run in runs.items()}
         found = in_turn(ways, given.repeat, warm=not given.cold)
         columns = {name: list(zip(*each, strict=True)) for name, each in found.items()}

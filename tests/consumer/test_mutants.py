@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from zlib import crc32
 
 import pytest
+from support.budget import left_out
 from support.mutant_forms import form_of
 from support.mutants import (
     Known,
@@ -211,21 +213,24 @@ ALIKE = 1
 def test_each_mutant_is_told(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """A mutant is wrong, unproved, unfinished or refused, but for those that are allowed."""
     every = bool(request.config.getoption("--everything"))
+    left = partial(left_out, request, of="mutant")
 
-    assert [f"{mutation} → {verdict}" for mutation, verdict in survivors(name, tmp_path, every)] == []
+    assert [f"{mutation} → {verdict}" for mutation, verdict in survivors(name, tmp_path, every, left)] == []
 
 
-def survivors(name: str, home: Path, every: bool) -> Iterator[tuple[Mutation, str]]:
+def survivors(name: str, home: Path, every: bool, left: Callable[[int], None]) -> Iterator[tuple[Mutation, str]]:
     """The mutations that `verify` calls right, or with which it crashes, but for those that are allowed."""
     protocol = PROTOCOLS[name]
     for story, text in (
         ("rows", rows_story(COPIES, not protocol.registry)),
         ("statements", statements_story(protocol)),
     ):
-        yield from _survivors(record(text, protocol, home / story), name, every)
+        yield from _survivors(record(text, protocol, home / story), name, every, left)
 
 
-def _survivors(recorded: Recorded, name: str, every: bool) -> Iterator[tuple[Mutation, str]]:
+def _survivors(
+    recorded: Recorded, name: str, every: bool, left: Callable[[int], None]
+) -> Iterator[tuple[Mutation, str]]:
     protocol = PROTOCOLS[name]
     assert verdict(recorded.messages, recorded) == RIGHT
     form = form_of(protocol.form, recorded.schemas)
@@ -239,6 +244,7 @@ def _survivors(recorded: Recorded, name: str, every: bool) -> Iterator[tuple[Mut
     together = [mutant for mutant in mutants if mutant.of_row]
     told = {id(mutant) for mutant in found_together(together, recorded, known)}
     alone = [mutant for mutant in mutants if not mutant.of_row]
+    left(0 if every else max(len(alone) - ALONE, 0))
     for mutant in (
         *(mutant for mutant in together if id(mutant) not in told),
         *(alone if every else chosen(alone, ALONE, str(protocol))),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,12 @@ def replaced(old: bytes, new: bytes) -> Change:
     return lambda records: [record | {"value": record["value"].replace(old, new)} for record in records]
 
 
+def with_empty_row(records: list[Any]) -> list[Any]:
+    """Replace the row of an INSERT by one without columns."""
+    row = re.compile(rb'"data":\[\{"id":"1","v":"first"\}\]')
+    return [record | {"value": row.sub(b'"data":[{}]', record["value"])} for record in records]
+
+
 GONE = "INSERTs and UPDATEs of test.gone"
 CANAL = f"canal-json&{TIMED}"
 
@@ -239,6 +246,11 @@ CANAL = f"canal-json&{TIMED}"
         ),
         ("scale", f"avro&{TEXTS}", TRUTH, replaced(b"\x082.00", b"\x08many"), "message-different", "test.t"),
         ("types", f"avro&{TIMED}", TRUTH, lambda records: [*records, *records[1:]], "row-repeated", ""),
+        (
+            *("gone", CANAL, TRUTH, replaced(b'"data":[{"id":"1"', b'"data":[{"id":null'), "message-different"),
+            "NULL in column 'id' of the handle key",
+        ),
+        ("gone", CANAL, TRUTH, with_empty_row, "unreadable", "a row of data without columns"),
     ],
 )
 def test_what_is_wrong_is_named(

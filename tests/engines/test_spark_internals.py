@@ -217,7 +217,7 @@ def test_a_task_that_was_lost_is_not_run_again_even_where_spark_would(
 
     monkeypatch.setattr(on_spark, "TaskContext", SimpleNamespace(get=lambda: SimpleNamespace(attemptNumber=lambda: 1)))
     with pytest.raises(RuntimeError) as carried:
-        next(on_spark._sending(iter(()), None, None, 2, True))
+        next(on_spark._sending(iter(()), None, None, 2))
     words = "a task of Spark was lost while it sent; it is not run again, as that would send all twice"
     with pytest.raises(DeliveryError, match=f"^{words}$"), unwrap_errors():
         raise Py4JError(str(carried.value))

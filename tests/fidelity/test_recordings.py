@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from support.budget import left_out
 from support.vectors.files import RECORDINGS, Json, parametrize
 
 from simulator import releases
@@ -85,20 +86,22 @@ LITERALS = 10
 """INSERTs of `sql-literals-*` of which one is played, unless `--everything` is given."""
 
 
-def some_literals(recording: Path, directory: Path) -> Path:
+def some_literals(recording: Path, directory: Path, request: pytest.FixtureRequest) -> Path:
     """A recording without most of its INSERTs, and without their rows in the tables."""
-    kept, sample = set[str](), directory / recording.name
+    kept, left, sample = set[str](), 0, directory / recording.name
     with gzip.open(recording, "rt") as lines, gzip.open(sample, "wt") as out:
         for line in map(json.loads, lines):
             if line["sql"].startswith("CREATE TABLE"):
                 kept.clear()
             if found := LITERAL.match(line["sql"]):
                 if zlib.crc32(line["sql"].encode()) % LITERALS:
+                    left += 1
                     continue
                 kept.add(found[1])
                 for table in line.get("tables", {}).values():
                     table["rows"] = [row for row in table["rows"] if row[0] in kept]
             out.write(json.dumps(line) + "\n")
+    left_out(request, left, "INSERT")
     return sample
 
 
@@ -153,7 +156,7 @@ def test_the_simulator_answers_as_tidb_did(
     """Success or the error's number, rows of tables and SELECTs, types of DDL jobs, SHOW CREATE TABLE; no statement
     crashes or hangs, and all can be sent."""
     if recording.name.startswith("sql-literals") and not request.config.getoption("--everything"):
-        recording = some_literals(recording, tmp_path)
+        recording = some_literals(recording, tmp_path, request)
     created = CreateTexts(recording, CHECK["Player"].execute)
     before = signal.signal(signal.SIGALRM, CHECK["alarm"])
     found: Counter[str] = Counter()

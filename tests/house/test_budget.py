@@ -35,9 +35,12 @@ def pytest_configure(config):
 TESTS = """
 import time
 import pytest
+from support import budget
 
 @pytest.mark.parametrize("seconds", [0, 0.15, 0.3, pytest.param(0.4, marks=pytest.mark.long(reason="a variant"))])
-def test_of(seconds):
+def test_of(seconds, request):
+    if seconds == 0.15:
+        budget.left_out(request, 1200, "changefeed")
     started = time.process_time()
     while time.process_time() - started < seconds:
         pass
@@ -62,7 +65,7 @@ def test_long_tests_are_left_out_and_those_above_the_budget_are_named(
     shown = ran.stdout.str()
 
     assert ran.ret == pytest.ExitCode.TESTS_FAILED
-    assert "1 long test left out, which pytest --everything runs" in shown
+    assert "1 long test, 1,200 changefeeds left out, which pytest --everything runs" in shown
     above = shown.partition("neither long nor in above_budget.toml")[2]
     assert re.findall(r"::test_of\[(.*)\]", above) == ["0.3", "0.15"]
     assert "failed: 1 of these" in above
@@ -72,7 +75,7 @@ def test_all_run_with_everything_and_long_ones_have_no_budget(project: pytest.Py
     ran = project.runpytest_inprocess("-p", "no:cacheprovider", "--everything", "--budget", "show")
 
     ran.assert_outcomes(passed=4)
-    assert "left out" not in ran.stdout.str()
+    assert "long test" not in ran.stdout.str()
     assert "0.4]" not in ran.stdout.str()
 
 

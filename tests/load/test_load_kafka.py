@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.kafka_fixture import served
+from support.kafka_fixture import served, start_broker
 from support.load_told import DDL, OPTIONS, assert_nothing_is_lost, of, told
 from support.loads import PLAN, Run
 from support.playing import BY_KEY, play
@@ -68,7 +68,7 @@ class Bereft(Feed):
         time.sleep(0.5)
         os.kill(running.pid, signal.SIGKILL)
         time.sleep(AWAY)
-        broker.start(directory=self._directory)
+        start_broker(self._directory)
 
 
 def test_a_broker_that_is_killed_and_comes_back_has_all_of_the_stream(tmp_path: Path) -> None:

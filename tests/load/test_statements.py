@@ -146,6 +146,13 @@ def test_truncate_never_meets_a_table_that_a_foreign_key_refers_to() -> None:
     check_truncate([every(TRUNCATE), every(ADD_COLUMN, table=0)], SHOP, NOTHING)
 
 
+@pytest.mark.parametrize(("kind", "chosen"), [(TRUNCATE, "ADD INDEX"), (ADD_COLUMN, "ADD COLUMN")])
+def test_truncate_of_tables_without_changes_becomes_an_index(kind: str, chosen: str) -> None:
+    """It would have no effect."""
+    chooser = DdlChooser([every(kind)], 7, [table.last_ids for table in SHOP], truncate_refusals(SHOP, NOTHING))
+    assert chosen in chooser.choose(ScheduledDdl(1, 0, 0), SHOP, True).text
+
+
 def test_truncate_of_a_table_to_whose_rows_those_of_another_refer_is_refused_too() -> None:
     """Without a foreign key TiDB would truncate the table, and the references of the other would be broken."""
     free = (CUSTOMER, replace(ORDERS, foreign_keys=()))

@@ -15,6 +15,8 @@ from support import airports
 from support.playing import play
 
 from simulator.consumer.records import read_records
+from simulator.engines.spark import claim_store
+from simulator.sources import handed_on
 from simulator.sources.precedence import Edges, Precedence, ahead, following
 
 if TYPE_CHECKING:
@@ -131,7 +133,7 @@ def diff(
     ("seed", "count", "over"), [(1, 4, "60s"), (2, 4, "2ms"), (3, 40, "60s"), (4, 40, "1s"), (5, 40, "5ms")]
 )
 def test_keys_hold_after_each_transaction(tmp_path: Path, seed: int, count: int, over: str) -> None:
-    before, after = people_and_orders(seed, count), people_and_orders(-seed, count)
+    before, after = people_and_orders(seed, count), people_and_orders(100 + seed, count)
     out = diff(tmp_path, before, after, {"people": PEOPLE, "orders": ORDERS}, "--master", "none", "--over", over)
     assert passes(before, out, KEYS, NAMES) == {table: sorted(rows, key=str) for table, rows in after.items()}
 
@@ -157,6 +159,48 @@ def test_spark_finds_the_same_times(spark: SparkSession, tmp_path: Path) -> None
             == 20
         )
     assert files[0] == files[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("master", ["none", "local[2]"])
+def test_more_rows_than_memory_holds_are_one_line(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    master: str,
+) -> None:
+    monkeypatch.setattr(handed_on, "MOST", 20)
+    sides = [
+        snapshot(tmp_path / f"{seed}", {"people": (PEOPLE, people_and_orders(seed, 40)["people"])}) for seed in (1, 2)
+    ]
+    assert play("diff", *sides, "--sink-uri", URI, "--fixtures", tmp_path / "out", "--master", master) == 2
+    assert "more than 20 times between two snapshots" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_what_does_not_fit_into_memory_is_on_disk_and_the_same(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, after = people_and_orders(8, 150), people_and_orders(9, 150)
+    files = []
+    for held in (claim_store.HELD, 100):
+        monkeypatch.setattr(claim_store, "HELD", held)
+        out = diff(tmp_path / f"{held}", before, after, {"people": PEOPLE, "orders": ORDERS}, "--master", "local[2]")
+        assert passes(before, out, KEYS, NAMES) == {table: sorted(rows, key=str) for table, rows in after.items()}
+        files.append({path.name: path.read_bytes() for path in out.rglob("*.jsonl")})
+    assert files[0] == files[1]
+
+
+def test_a_row_that_is_its_own_parent_changes_when_its_hash_says(tmp_path: Path) -> None:
+    """Nothing waits for it, so that its time is that of the row without a key."""
+    before: Rows = [{"id": "1", "code": "a", "mail": None, "boss": "1"}]
+    times = []
+    for definition in (PEOPLE, "id INT PRIMARY KEY, code VARCHAR(9), mail VARCHAR(9), boss INT"):
+        out = diff(tmp_path / f"{len(definition)}", {"people": before}, {"people": []}, {"people": definition})
+        times.append([change[0] for transaction in changes(out) for change in transaction])
+    assert times[0] == times[1] != []
 
 
 def whole(row: Row) -> str:

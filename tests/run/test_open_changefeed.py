@@ -11,7 +11,7 @@ from support.playing import play
 from simulator import TiCDC, releases
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark
 from simulator.consumer.records import read_records
-from simulator.errors import SqlError, UserError
+from simulator.errors import EncodeError, SqlError, UserError
 from simulator.run import open_changefeed
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput
@@ -205,3 +205,43 @@ def test_tidb_renames_twice_and_the_changefeed_stops(release: str, tmp_path: Pat
         assert events[-1] == Watermark(ticdc.watermark)
         assert ticdc.events() == []
         ticdc.truth(tmp_path / "truth")
+
+
+RENAMED_TWICE = "RENAME TABLE t TO a, a TO b"
+STORY = "CREATE TABLE t (id INT PRIMARY KEY);\nCREATE TABLE u (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1);\n{};\nCREATE TABLE v (id INT);"
+
+
+@pytest.mark.parametrize("stop", [RENAMED_TWICE, f"BEGIN; INSERT INTO u VALUES (2); {RENAMED_TWICE}"])
+@pytest.mark.parametrize(
+    "uri", ["kafka://a:9/t?protocol=canal-json&enable-tidb-extension=true", "{}?protocol=canal-json"]
+)
+def test_a_run_sends_what_is_before_the_statement_at_which_ticdc_stops(
+    uri: str, stop: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (script := tmp_path / "story.sql").write_text(STORY.format(stop))
+    files = tmp_path / "files"
+    output = ("--fixtures", files) if uri.startswith("kafka") else ()
+    options = "--release", "v8.0.0", "--sink-uri", uri.format(files.as_uri()), *output, "--truth", tmp_path / "truth"
+    assert play("run", script, *options) == 2
+    said = capsys.readouterr()
+    line = said.err.strip().splitlines()[-1]
+    assert "story.sql:4: RENAME TABLE t" in line and line.endswith("TiDB executes it, and the changefeed stops")
+    rows = 1 + stop.count("INSERT")
+    assert f"{rows} row change" in said.out
+    assert play("verify", files, "--truth", tmp_path / "truth") == 0
+    assert "RENAME" not in "".join(path.read_text("latin1") for path in files.rglob("*") if path.is_file())
+
+
+def test_a_row_that_ticdc_cannot_encode_stops_the_changefeed() -> None:
+    """The ENUM of value 0, in TiCDC and in `serve`: TiDB has the row, and later commits are refused."""
+    uri = "kafka://a:9/t?protocol=avro&schema-registry=memory://"
+    with TiCDC("v8.0.0", architecture="classic", sink_uri=uri) as ticdc:
+        ticdc.execute(
+            "CREATE TABLE t (id INT PRIMARY KEY, e ENUM('a')); SET sql_mode = ''; INSERT INTO t VALUES (1, 'a')"
+        )
+        for id in (2, 3):
+            with pytest.raises(EncodeError, match="convert to MySQL enum failed: number 0"):
+                ticdc.execute(f"INSERT INTO t VALUES ({id}, {id - 2 and 'NULL'})")
+        assert len(ticdc.execute("SELECT * FROM t").rows) == 2
+        assert [event.after["id"] for event in ticdc.events() if isinstance(event, RowEvent) and event.after] == ["1"]
+        assert ticdc.events() == []

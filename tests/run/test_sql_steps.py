@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import time
@@ -405,6 +406,56 @@ def test_a_row_that_a_transaction_inserts_and_deletes_is_a_message_without_colum
         found = [value for value in values if all(part in value for part in only)]
         assert len(found) == (protocol in protocols), (protocol, values)
         assert play("verify", out, "--truth", truth) == 0
+
+
+GONE_KEYS = {
+    "keyed": ["v4.0.3", "v4.0.14", "v5.0.3", "v5.1.0"],
+    "clustered": ["v4.0.15", "v5.0.6", "v5.1.1", "v5.2.4", "v5.3.0", "v5.4.3"],
+    "none": ["v6.0.0"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("kind", "release"), [(kind, tag) for kind, tags in GONE_KEYS.items() for tag in tags])
+def test_without_old_values_a_row_that_is_gone_is_a_delete_by_its_key(
+    kind: str, release: str, seed: int, tmp_path: Path
+) -> None:
+    """TiCDC takes it from the key that TiDB deletes. tiflow cdc/entry/mounter.go."""
+    chance = random.Random(f"{release} {seed}")
+    ids = chance.sample(range(100), 6)
+    gone, kept = ids[:3], ids[3:]
+    rows = ", ".join(f"({id}, {id})" for id in ids)
+    sql = "BEGIN; INSERT INTO {t} VALUES {rows}; UPDATE {t} SET a = 7; DELETE FROM {t} WHERE id IN {gone}; COMMIT"
+    (config := tmp_path / "changefeed.toml").write_text("" if release == "v4.0.3" else "enable-old-value = false")
+    with TiCDC(release, config=config) as ticdc:
+        ticdc.execute(
+            "CREATE TABLE c (id INT PRIMARY KEY, a INT); CREATE TABLE n (id CHAR(9) NOT NULL, a INT, UNIQUE (id))"
+        )
+        for table in "cn":
+            ticdc.execute(sql.format(t=table, rows=rows, gone=tuple(map(str, gone))))
+        events = [event for event in ticdc.events() if isinstance(event, RowEvent)]
+    keys: dict[tuple[str, str], list[int]] = {}
+    for event in events:
+        image = (event.before if event.op == "DELETE" else event.after) or {}
+        assert event.op != "DELETE" or set(image) == {"id"}
+        keys.setdefault((event.op, event.table), []).append(int(image["id"] or 0))
+    deleted = {table: sorted(keys.get(("DELETE", table), [])) for table in "cn"}
+    assert deleted == {"c": sorted(gone) if kind != "none" else [], "n": sorted(gone) if kind == "keyed" else []}
+    assert sorted(keys["INSERT", "c"]) == sorted(keys["INSERT", "n"]) == sorted(kept)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["open-protocol", "maxwell"])
+def test_a_delete_of_a_row_that_was_not_there_is_right_without_old_values(protocol: str, tmp_path: Path) -> None:
+    (config := tmp_path / "changefeed.toml").write_text("enable-old-value = false")
+    sql = (
+        "CREATE TABLE t (id INT PRIMARY KEY); BEGIN; INSERT INTO t VALUES (1), (2); DELETE FROM t WHERE id = 1; COMMIT"
+    )
+    uri, out, truth = f"kafka://a:9/t?protocol={protocol}", tmp_path / "out", tmp_path / "truth"
+    options = "--release", "v5.2.1", "--config", config, "--sink-uri", uri, "--fixtures", out, "--truth", truth
+    assert play("run", story(tmp_path, sql), *options) == 0
+    assert play("verify", out, "--truth", truth) == 0
 
 
 def test_avro_stops_at_a_row_that_a_transaction_inserts_and_deletes() -> None:

@@ -25,9 +25,10 @@ Statements = Sequence[str]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    every = metafunc.config.getoption("everything")
-    paths = [path for path in story.stories(story.DEFAULT) if every or path.stem in PLAYED]
-    metafunc.parametrize("path", paths, ids=lambda path: path.stem)
+    long = pytest.mark.long(reason="a further story")
+    paths = story.stories(story.DEFAULT)
+    given = [pytest.param(path, id=path.stem, marks=() if path.stem in PLAYED else (long,)) for path in paths]
+    metafunc.parametrize("path", given)
 
 
 def in_process(statements: Statements) -> tuple[list[Message], list[tuple[int, int]]]:

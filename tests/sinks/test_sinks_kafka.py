@@ -22,7 +22,7 @@ import pytest
 from kafka import KafkaConsumer
 from kafka.admin import KafkaAdminClient
 from kafka.structs import OffsetAndMetadata, TopicPartition
-from support.kafka_fixture import served
+from support.kafka_fixture import served, start_broker
 from support.playing import play
 
 from simulator.broker import server as broker
@@ -31,7 +31,7 @@ from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
 from simulator.sinks.kafka.admin import PreparedTopics, is_answering, partition_count_of, prepare_topics
 from simulator.sinks.kafka.lag import GroupOffsets, Offsets
-from simulator.sinks.kafka.read import KafkaRecord, read_topic
+from simulator.sinks.kafka.read import KafkaRecord, read_partition, read_topic
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import DeliveryReport, Records, require_delivered
 
@@ -202,7 +202,7 @@ def test_a_broker_that_is_killed_and_restarted_loses_nothing(mortal: tuple[Path,
     def kill_and_restart() -> None:
         os.kill(running.pid, signal.SIGKILL)
         time.sleep(0.5)
-        assert running.address == broker.start(directory=directory)
+        assert running.address == start_broker(directory)
 
     ready = prepare_topics(KafkaSettings((running.address,), in_flight_bytes=1 << 20), {topic: 2}).settings
     sink = SINKS["kafka"](replace(ready, batch_bytes=50_000, stall=3.0), [topic])
@@ -349,6 +349,16 @@ def test_a_topic_that_is_not_there_cannot_be_read(settings: KafkaSettings) -> No
     for _ in range(2):
         with pytest.raises(UserError, match="there is no topic 'nothing-here'"):
             list(read_topic(settings, "nothing-here"))
+
+
+def test_a_piece_of_a_partition_is_read_and_nothing_beside_it(settings: KafkaSettings, topic: str) -> None:
+    """The end of a piece may be the last record of what Kafka sends at once."""
+    ready = prepare_topics(settings, {topic: 1}).settings
+    require_delivered(sent(ready, topic, numbered(0, 100, 1)))
+
+    for first, end in ((3, 7), (50, 99), (50, 100)):
+        fetched = [each for offsets, *_ in read_partition(ready, topic, 0, first, end) for each in offsets]
+        assert fetched == list(range(first, end))
 
 
 def test_following_a_topic_shows_what_comes_later(settings: KafkaSettings, topic: str) -> None:

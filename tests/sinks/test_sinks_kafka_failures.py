@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from collections import deque
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pyarrow as pa
@@ -119,6 +120,20 @@ def test_whatever_fails_first_emissions_are_in_order(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("path", [("kafka-python", True), ("confluent", False)], ids=["prepared", "confluent"])
+def test_no_record_of_a_batch_is_sent_before_all_that_stand_before_it(path: Path) -> None:
+    """Unless all replicas acknowledge, a batch is one request, however slow its producer is at first: of two the second may
+    be written after the first has failed."""
+    with ScriptedKafka() as kafka:
+        for start in range(0, 400, 40):
+            sink = SINKS["kafka"](KafkaSettings((kafka.address,), required_acks=1, driver=path[0]), [TOPIC])
+            sink.write(numbered(0, start, 40))
+            sink.close()
+
+    assert [b"%d" % start for start in range(0, 400, 40)] == kafka.state.seen[0]
+
+
+@pytest.mark.slow
 @ALL_PATHS
 def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(path: Path) -> None:
     """It is not tried without a pause, and the other partition gets all of its records."""
@@ -222,6 +237,27 @@ def test_a_topic_that_a_broker_does_not_show_is_not_one_that_is_missing(code: in
         kafka.state.exists, kafka.state.metadata_error = False, code
         with pytest.raises((UserError, DeliveryError), match=f"Kafka at {kafka.address} {words}"):
             admin.prepare_topics(KafkaSettings((kafka.address,)), {"t": 1})
+
+
+@pytest.mark.parametrize(
+    ("checks", "exists", "of"),
+    [
+        ("all", True, "topic"),
+        ("all", False, "broker"),
+        ("created", True, ""),
+        ("created", False, "broker"),
+        ("none", False, ""),
+    ],
+)
+def test_more_replicas_than_a_topic_has_may_have_to_acknowledge(checks: str, exists: bool, of: str) -> None:
+    """TiCDC refuses that, of which topics depends on the release."""
+    with ScriptedKafka() as kafka:
+        kafka.state.exists, kafka.state.configs = exists, {"min.insync.replicas": "2"}
+        settings = KafkaSettings((kafka.address,), checks_insync_replicas=checks)
+        words = f"`replication-factor` 1 is smaller than the `min.insync.replicas` 2 of {of}"
+        with pytest.raises(ChangefeedError, match=words) if of else nullcontext():
+            admin.prepare_topics(replace(settings, required_acks=-1), {TOPIC: 1})
+        admin.prepare_topics(replace(settings, required_acks=1), {TOPIC: 1})
 
 
 class BrokersWithoutSome:

@@ -394,6 +394,26 @@ def test_columns_of_a_parquet_file_are_those_of_the_schema(tmp_path: Path) -> No
     assert said.endswith(">: accepted are columns of plain values")
 
 
+@pytest.mark.parametrize("end", [".000000000.sql", ".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("CLUSTERED", "a table with a clustered primary key has none; leave it out"),
+        ("NONCLUSTERED", "an export is not simulated: leave it out, and rows are compared by their key"),
+    ],
+)
+def test_row_ids_of_an_export_are_refused_by_name(tmp_path: Path, key: str, words: str, end: str) -> None:
+    define(tmp_path, f"`id` int, PRIMARY KEY (`id`) {key})")
+    path = tmp_path / f"shop.t{end}"
+    if end == ".parquet":
+        pq.write_table(pa.table({"_tidb_rowid": [7], "id": [1]}), path)
+    else:
+        path.write_text(
+            '"_tidb_rowid","id"\r\n7,1\r\n' if end == ".csv" else "INSERT INTO `t` (`_tidb_rowid`,`id`) VALUES (7,1);"
+        )
+    assert "column '_tidb_rowid'" in (said := refused(all_pieces(tmp_path))) and words in said
+
+
 @pytest.mark.parametrize("rest", [b"", bytes(50)], ids=["cut short", "broken"])
 @pytest.mark.parametrize(("suffix", "codec"), [("gz", "gzip"), ("zst", "zstd")])
 def test_a_compressed_file_that_is_damaged_is_named(tmp_path: Path, suffix: str, codec: str, rest: bytes) -> None:

@@ -1,6 +1,7 @@
 """What a test may take: five seconds of a processor, or the marker `long`.
 
-Tests marked `long` are left out unless `--everything` is given. `--budget` shows the tests that take most, and names those
+Tests marked `long` are left out unless `--everything` is given, and so are cases of some others, which count them by
+`left_out`; the last line of a session says how many. `--budget` shows the tests that take most, and names those
 above five seconds that are neither `long` nor listed in ABOVE_BUDGET. With `--budget hold` those above ten fail the session.
 
 Counted are seconds of a processor, since those of a clock depend on what else runs: of this process and, for a slow test,
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +27,8 @@ FAILURE = 10.0
 """Seconds that may fail a session. The first test of a process that others share cannot: Java takes more at first."""
 
 SHOWN = 20
+
+LONG = "long test"
 
 ABOVE_BUDGET = Path(__file__).parent.parent / "house" / "above_budget.toml"
 
@@ -41,6 +45,11 @@ class Cost(NamedTuple):
     is_first: bool
 
 
+def left_out(request: pytest.FixtureRequest, count: int, of: str) -> None:
+    """Tell how many cases of one kind a test leaves out."""
+    request.node.user_properties.append((f"left out: {of}", count))
+
+
 def listed() -> dict[str, str]:
     """The tests that may take longer, each with the reason."""
     return tomllib.loads(ABOVE_BUDGET.read_text("utf-8"))
@@ -55,7 +64,7 @@ class Budget:
     def __init__(self, config: pytest.Config) -> None:
         self._asked: str | None = config.getoption("budget")
         self._everything: bool = config.getoption("everything")
-        self._left_out = 0
+        self._left_out: Counter[str] = Counter({LONG: 0})
         self._costs: list[Cost] = []
         self._before = self._shared = 0.0
 
@@ -75,7 +84,7 @@ class Budget:
         if long and not self._everything:
             items[:] = [item for item in items if not item.get_closest_marker("long")]
             config.hook.pytest_deselected(items=long)
-            self._left_out = len(long)
+            self._left_out[LONG] = len(long)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -105,16 +114,22 @@ class Budget:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Tell the process that reports, or fail the session."""
         if (output := getattr(session.config, "workeroutput", None)) is not None:
-            output["budget"] = (self._left_out, [tuple(cost) for cost in self._costs])
+            output["budget"] = (self._left_out[LONG], [tuple(cost) for cost in self._costs])
         elif self._asked == "hold" and self._failing() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take what a process of xdist has found. All leave out the same."""
+        """Take what a process of xdist has found. All leave out the same tests."""
         if found := getattr(node, "workeroutput", {}).get("budget"):
-            self._left_out = found[0]
+            self._left_out[LONG] = found[0]
             self._costs += [Cost(*cost) for cost in found[1]]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add what the test has left out."""
+        for name, count in report.user_properties if report.when == "call" else ():
+            if name.startswith("left out: "):
+                self._left_out[name.removeprefix("left out: ")] += int(str(count))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._costs:
@@ -128,10 +143,8 @@ class Budget:
         if quick := [cost for cost in self._costs if cost.test in listed() and cost.seconds < SECONDS / 2]:
             terminalreporter.section(f"quick, and still in {ABOVE_BUDGET.name}")
             _show(terminalreporter, quick)
-        if self._left_out:
-            terminalreporter.write_line(
-                f"{counted(self._left_out, 'long test')} left out, which pytest --everything runs (nox -s nightly)"
-            )
+        if left := [counted(count, of) for of, count in self._left_out.items() if count]:
+            terminalreporter.write_line(f"{', '.join(left)} left out, which pytest --everything runs (nox -s nightly)")
 
     def _above(self) -> list[Cost]:
         return [cost for cost in self._costs if cost.seconds > SECONDS and cost.test not in listed()]

@@ -45,20 +45,21 @@ def require_registry() -> None:
         registry.fetch_program(find_java("the schema registry"))
 
 
-def start(directory: Path) -> None:
-    """Start a broker, unless it runs."""
+def start_broker(directory: Path) -> str:
+    """Start a broker, again on its port if it was killed, unless it runs; the address."""
     require_kafka_jars()
     with pytest.MonkeyPatch.context() as environment:
         # It ends before a second compiler and several collectors pay.
         environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        broker.start(directory=directory) if broker.status(directory) else broker.start(free_port(), directory)
+        known = (directory / broker.STATE).exists()
+        return broker.start(None if known else free_port(), directory)
 
 
 @contextmanager
 def served(directory: Path) -> Iterator[Path]:
     """A broker of one's own, which may be killed; its directory."""
     try:
-        start(directory)
+        start_broker(directory)
         yield directory
     finally:
         broker.stop(directory)
@@ -82,7 +83,7 @@ def kafka_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     directory = shared / "kafka"
     with (shared / "kafka-users").open("w") as users:
         with locked(shared / "kafka-lock"):
-            start(directory)
+            start_broker(directory)
             fcntl.flock(users, fcntl.LOCK_SH)
         yield directory
         gc.collect()  # clients leave sockets behind

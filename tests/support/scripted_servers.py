@@ -89,6 +89,9 @@ class Scripted:
     creates: tuple[int, str | None] = (0, None)
     """error code and message for who creates a topic"""
 
+    configs: dict[str, str] = field(default_factory=dict)
+    """what topics and brokers say of themselves; nothing of what is not here"""
+
     addresses: list[tuple[str, int]] = field(default_factory=list)
     sequences: dict[tuple[int, int, int], list[tuple[int, int]]] = field(default_factory=dict)
     """(partition, producer id, epoch) → from which number up to which each batch went"""
@@ -258,15 +261,19 @@ def _created(state: Scripted, request: Any) -> Any:
     code, message = state.creates
     Topic = CreateTopicsResponse.CreatableTopicResult
     topics = [Topic(name=topic.name, error_code=code, error_message=message) for topic in request.topics]
+    state.exists = state.exists or not code
     return CreateTopicsResponse(throttle_time_ms=0, topics=topics)
 
 
 def _configs(state: Scripted, request: Any) -> Any:
-    """Of each what was asked for, and nothing of it."""
+    """Of each what was asked for, as far as the script has it."""
     Result = DescribeConfigsResponse.DescribeConfigsResult
-    none: dict[str, Any] = {"error_code": 0, "error_message": None, "configs": []}
+    Entry = Result.DescribeConfigsResourceResult
+    rest: dict[str, Any] = {"read_only": False, "config_source": 1, "is_sensitive": False, "synonyms": []}
+    entries = [Entry(name=name, value=value, **rest) for name, value in state.configs.items()]
+    fine: dict[str, Any] = {"error_code": 0, "error_message": None, "configs": entries}
     asked = ((each.resource_type, each.resource_name) for each in request.resources)
-    results = [Result(resource_type=kind, resource_name=name, **none) for kind, name in asked]
+    results = [Result(resource_type=kind, resource_name=name, **fine) for kind, name in asked]
     return DescribeConfigsResponse(throttle_time_ms=0, results=results)
 
 

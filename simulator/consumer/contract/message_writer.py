@@ -26,6 +26,7 @@ from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, T
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids, with_schema_ids
 from simulator.ticdc.dispatch import route, router
 from simulator.ticdc.older_rows import later_columns, untyped_cell
+from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table, visible_columns
 
 NO_LIMIT = 1 << 40
@@ -158,6 +159,7 @@ class MessageWriter:
             after = pc.if_else(rewritten, before, after)
         for image in (before, after):
             check_values(image, table)
+        self._check_key(pc.coalesce(after, before), layout, table)
         if zeros := self._of_table(table, "zeros", lambda: zeros_as_null(table, self.options, self.release)):
             names = [column.name for column in visible_columns(table)]
             before, after = (with_values(side, names, zeros) for side in (before, after))
@@ -169,6 +171,14 @@ class MessageWriter:
             names = [column.name for column in visible_columns(table)]
             before, after = (with_nulls(side, names, likely) for side in (before, after))
         return before, after
+
+    def _check_key(self, images: pa.Array, layout: Layout, table: Table) -> None:
+        """Raise ValueError for NULL in a column of the handle key, which is NOT NULL, unless it may stand for a value."""
+        cells = LazyCells(images, [column.name for column in visible_columns(table)])
+        for name in handle_key(table):
+            if name in layout.names and name not in self.like_null(table):
+                if pc.any(pc.and_(images.is_valid(), cells[name].is_null())).as_py():
+                    raise ValueError(f"NULL in column {name!r} of the handle key")
 
     def _older_cells(self, table: Table, lacking: Collection[str]) -> Mapping[str, bytes | None]:
         columns = (column for column in visible_columns(table) if column.name in lacking)

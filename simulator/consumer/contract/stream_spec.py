@@ -143,7 +143,11 @@ def stream_spec_of(
     codec = CODECS[options.protocol]
     sizes = codec.sizes(options, release)
     split = split_rule(release, changefeed.output_raw_change_event, options.enable_old_value)
-    fidelity = replace(codec.fidelity(options, release), moves_rows=not split.keys or split.several)
+    fidelity = replace(
+        codec.fidelity(options, release),
+        moves_rows=not split.keys or split.several,
+        deletes_absent=not options.enable_old_value and release.empty_deletes != "none",
+    )
     return StreamSpec(
         protocol=options.protocol,
         partitions=partitions,

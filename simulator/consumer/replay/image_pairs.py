@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import INSERT, ROW, UPDATE, Ints, by_table, ints, picked
+from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, Ints, by_table, ints, picked
 from simulator.columns.change_sums import ChangeSum, add_sums
 from simulator.consumer.decode.row_images import with_nulls
 from simulator.consumer.decode.row_texts import table_from_layout
@@ -333,6 +333,8 @@ class ImagePairBuilder:
         old_check = np.where(_has_no_old_row(rows) & self.fidelity.hides_unchanged_updates, SAME, STRICT)
         if self.restarts:  # where the offset is the place, a repeated change is behind others
             doubtful = doubtful | rows.column("bound").is_valid().to_numpy(zero_copy_only=False)
+        if self.fidelity.deletes_absent:
+            doubtful = doubtful | (ints(rows, "op") == DELETE)
         old_check = np.where(self._hides_old_row(rows) | doubtful, ANY, old_check)
         return pa.array(old_check.astype(np.int8))
 

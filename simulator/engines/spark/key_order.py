@@ -1,40 +1,162 @@
-"""The times of rows that have to change in some order, found by tasks: only values that are handed on come together."""
+"""The times of rows that have to change in some order, found while tasks read: they tell the driver what each changed row
+loses and gets, and ask it for the times before they compare, when Spark has run all tasks that read."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from io import BufferedIOBase
 
+import numpy as np
 import pyarrow as pa
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark import Accumulator
+from pyspark.accumulators import AccumulatorParam
+from pyspark.sql import DataFrame, SparkSession
 
+from simulator.channel import DriverAddress, TaskServer
+from simulator.columns.change_frame import ints
+from simulator.engines.spark.claim_store import ClaimStore
+from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import wrap_errors
 from simulator.engines.spark.frames import Batches, map_in_arrow
-from simulator.sources import handed_on
-from simulator.sources.diff import Comparison
-from simulator.sources.key_order import FIRST
+from simulator.errors import DeliveryError, SimulatorError
+from simulator.sources.claims import claims, known_when_read
+from simulator.sources.diff import Comparison, FixedTimes
+from simulator.sources.handed_on import fixed_times
+
+TIMES = pa.schema([("row_hash", pa.int64()), ("slot", pa.int64())])
+"""The times of the rows of a move; the driver answers with a batch for each move."""
 
 
-def in_order(differing: DataFrame, comparison: Comparison) -> Comparison:
-    """Return the comparison with the times of those rows (ROW_DIFFERENCES) that have to change in some order.
+@dataclass(frozen=True)
+class RowOrder:
+    """What tasks need for the order of a comparison."""
 
-    Raises UserError if they are too many.
-    """
+    told: Accumulator[list[pa.RecordBatch]]
+    """Takes claims."""
 
-    def claims(batches: Batches) -> Batches:
+    driver: DriverAddress
+    """Tells the times."""
+
+
+@contextmanager
+def key_order(spark: SparkSession, comparison: Comparison) -> Iterator[RowOrder | None]:
+    """Yield what tasks need; None if no table asks for an order. Raises UserError for too many rows that wait, and
+    DeliveryError for a full disk."""
+    if not comparison.key_order.matters:
+        yield None
+        return
+    times = _Times(comparison)
+    told = spark.sparkContext.accumulator(times, Told())
+    server = TaskServer(times.serve, driver_host(str(spark.sparkContext.master)))
+    try:
+        yield RowOrder(told, server.driver)
+    except Exception:
+        if times.error is not None:
+            raise times.error from None
+        raise
+    finally:
+        server.close()
+        times.close()
+        told.value = []  # Spark keeps accumulators as long as the process lives.
+
+
+class Told(AccumulatorParam[list[pa.RecordBatch]]):
+    """Extends a list in tasks, and `_Times` in the driver."""
+
+    def zero(self, value: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        return []
+
+    def addInPlace(self, value1: list[pa.RecordBatch], value2: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        value1.extend(value2)
+        return value1
+
+
+class _Times(list[pa.RecordBatch]):
+    """The driver's side."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.error: SimulatorError | None = None
+        self._comparison = comparison
+        self._store: ClaimStore | None = ClaimStore()
+        self._found: tuple[FixedTimes, ...] = ()
+        self._lock = threading.Lock()
+
+    def extend(self, told: Iterable[pa.RecordBatch]) -> None:
+        """Add claims; those of tasks that run again, after the times were asked for, are known."""
+        with self._lock, self._kept_error():
+            for batch in told:
+                if self._store is not None:
+                    self._store.add(batch)
+
+    def serve(self, request: BufferedIOBase, response: BufferedIOBase) -> None:
+        """Tell a task the times, or nothing after an error."""
+        found = self._of_all()
+        if self.error is None:
+            with pa.ipc.new_stream(response, TIMES) as answer:
+                for times in found:
+                    answer.write_batch(pa.record_batch([times.row_hashes, times.slots], schema=TIMES))
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _of_all(self) -> tuple[FixedTimes, ...]:
+        with self._lock, self._kept_error():
+            if self._store is not None:
+                try:
+                    self._found = fixed_times(self._store.handed_on(), self._comparison)
+                finally:
+                    self.close()
+        return self._found
+
+    @contextmanager
+    def _kept_error(self) -> Iterator[None]:
+        try:
+            yield
+        except SimulatorError as error:
+            self.error = error
+
+
+def claimed(rows: Batches, comparison: Comparison, order: RowOrder | None) -> Batches:
+    """Yield rows (PAIRED_ROWS or ROW_DIFFERENCES), and tell the driver what they lose and get, if the order matters."""
+    for batch in rows:
+        if order is not None and (found := claims(batch, comparison)).num_rows:
+            order.told.add([found])
+        yield batch
+
+
+def tell_all(differing: DataFrame, comparison: Comparison, order: RowOrder | None) -> None:
+    """Compare everything a first time and tell the driver what rows (ROW_DIFFERENCES) lose and get, if it is not told while
+    they are read."""
+    if order is None or known_when_read(comparison):
+        return
+
+    def told(batches: Batches) -> Batches:
         with wrap_errors():
-            yield from (handed_on.claims(batch, comparison) for batch in batches if batch.num_rows)
+            for _ in claimed(batches, comparison, order):
+                pass
+        yield from ()
 
-    claimed = map_in_arrow(differing, claims, handed_on.CLAIMS).persist(StorageLevel.DISK_ONLY)
-    first = F.col("role").isin(*FIRST)
-    values = claimed.groupBy("value").agg(
-        F.bool_or(first).alias("first"),
-        F.bool_or(~first).alias("then"),
-        (F.min("row_hash") != F.max("row_hash")).alias("several"),
-    )
-    of_several = claimed.join(values.where("first AND then AND several"), "value", "left_semi")
-    found = of_several.select(*handed_on.CLAIMS.names).limit(handed_on.MOST + 1).toArrow().cast(handed_on.CLAIMS)
-    claimed.unpersist()
-    every = pa.concat_batches([pa.RecordBatch.from_pylist([], handed_on.CLAIMS), *found.to_batches()])
-    return replace(comparison, fixed=handed_on.fixed_times(every, comparison))
+    # Spark bounds what the tasks of a last stage bring, accumulators included (spark.driver.maxResultSize).
+    map_in_arrow(differing, told, pa.schema([("nothing", pa.int8())])).repartition(1).collect()
+
+
+def in_order(comparison: Comparison, order: RowOrder | None) -> Comparison:
+    """Return the comparison with the times of rows that have to change in some order; for tasks that Spark runs when those
+    that tell the driver what rows lose and get have ended."""
+    return comparison if order is None else replace(comparison, fixed=times_of(order.driver))
+
+
+@lru_cache(1)
+def times_of(driver: DriverAddress) -> tuple[FixedTimes, ...]:
+    """Return the same times alone, for each move."""
+    try:
+        with driver.connect() as connection, connection.makefile("rb") as stream, pa.ipc.open_stream(stream) as answer:
+            return tuple(FixedTimes(*(np.array(ints(batch, name)) for name in TIMES.names)) for batch in answer)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise DeliveryError(f"a task of Spark lost its connection to the driver: {error}") from error

@@ -109,7 +109,7 @@ class Bootstraps:
     """Whether the changefeed has started."""
 
     told: dict[tuple[int, int], int] = field(default_factory=dict)
-    """As in `TaskSpec.told`."""
+    """That of `TaskSpec.told`, which the specs of all parts share."""
 
     def at_start(
         self, commit_ts: int, spec: TaskSpec, numbers: Iterable[int], owned: Iterable[int]
@@ -176,8 +176,7 @@ class Bootstraps:
         """Note of which schema versions BOOTSTRAPs are sent."""
         for each in due:
             table = spec.tables[each.number]
-            self.told.setdefault((table.table_id, table.version), each.commit_ts)
-        spec.told.update(self.told)
+            spec.told.setdefault((table.table_id, table.version), each.commit_ts)
 
     def _until(self, tick: int, spec: TaskSpec) -> Iterator[Due]:
         """Yield what is repeated up to a tick."""

@@ -81,7 +81,7 @@ class FlushMessages:
 
 
 def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
-    flush = replace(flush, events=_in_server_zone(flush.events, spec))
+    flush = _in_server_zone(flush, spec)
     encoded = _encoded(flush, spec)
     events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
     if spec.sums:
@@ -93,11 +93,11 @@ def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
     )
 
 
-def _in_server_zone(events: pa.RecordBatch, spec: TaskSpec) -> pa.RecordBatch:
-    """Return events with the TIMESTAMPs of rows as the servers have them."""
-    zone = zone_of_rows(spec.options.time_zone, spec.release)
+def _in_server_zone(flush: Flush, spec: TaskSpec) -> Flush:
+    """Return a flush with the TIMESTAMPs of rows as the servers have them."""
+    zone, events = zone_of_rows(spec.options.time_zone, spec.release), flush.events
     if not zone:
-        return events
+        return flush
     numbers = np.where(ints(events, "kind") == ROW, ints(events, "table"), -1)
     for side in ("before", "after"):
         images, place = events.column(side), events.schema.get_field_index(side)
@@ -107,7 +107,7 @@ def _in_server_zone(events: pa.RecordBatch, spec: TaskSpec) -> pa.RecordBatch:
                 chosen = np.isin(np.arange(len(images)), at)
                 images = pc.replace_with_mask(images, pa.array(chosen), shown.cast(images.type))
         events = events.set_column(place, events.schema.field(place), images)
-    return events
+    return replace(flush, events=events)
 
 
 def _records(flush: Flush, encoded: EncodedRows, messages: Messages, spec: TaskSpec) -> Records:
@@ -172,6 +172,8 @@ def _told(rows: Ints, commit_ts: Ints, number: int, spec: TaskSpec) -> Iterator[
 
 def _by_first_row(numbers: Ints) -> Ints:
     """Return the distinct numbers in the order of their first appearance."""
+    if len(numbers) and (numbers == numbers[0]).all():
+        return numbers[:1]
     distinct, first = np.unique(numbers, return_index=True)
     return distinct[np.argsort(first)]
 
@@ -208,9 +210,10 @@ def _encoded_control_events(
     kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], spec: TaskSpec
 ) -> EncodedRows:
     """Encode DDL and watermarks; each is encoded once and repeated for its destinations."""
-    distinct, position = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)
-    pairs = [_encoded_control_event(kind, number, ts, spec) for kind, number, ts in distinct.T.tolist()]
-    repeated = pa.array(position.reshape(-1))
+    events = list(zip(kinds.tolist(), index.tolist(), commit_ts.tolist(), strict=True))
+    places = {event: place for place, event in enumerate(dict.fromkeys(events))}
+    pairs = [_encoded_control_event(*event, spec) for event in places]
+    repeated = pa.array([places[event] for event in events], pa.int64())
     keys, values = [pair[0] for pair in pairs if pair], [pair[1] for pair in pairs if pair]
     values = pa.array(values, pa.binary()).take(repeated)
     return EncodedRows(None if None in keys else pa.array(keys, pa.binary()).take(repeated), values)
@@ -288,6 +291,8 @@ def count_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, int, i
     """Count the rows by (table, op, destination)."""
     shape = len(spec.tables), OPERATIONS, spec.destinations.total
     is_row = (ints(events, "kind") == ROW) & (ints(events, "op") != EMPTY)
+    if not is_row.any():
+        return {}
     cells = np.ravel_multi_index([ints(events, name)[is_row] for name in ("table", "op", "destination")], shape)
     distinct, counts = np.unique(cells, return_counts=True)
     keys = zip(*(axis.tolist() for axis in np.unravel_index(distinct, shape)), strict=True)

@@ -90,6 +90,8 @@ class Reporter:
 
     def sent(self, events: int, records: Records, sink: Sink) -> None:
         """Called after each write."""
+        if self._driver is None:
+            return
         self._in_flight = sink.in_flight
         self._events += events
         self._bytes += records.value.nbytes + records.key.nbytes

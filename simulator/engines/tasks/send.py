@@ -173,7 +173,7 @@ def feed(
     those of the parts before. Propagates exceptions of `on_complete`.
     """
     written, early_end = SinkInput(), early_end or EarlyEnd(StopRequest())
-    owned, bootstraps = list(owned), bootstraps or Bootstraps()
+    owned, bootstraps = list(owned), bootstraps or Bootstraps(told=spec.told)
     cut = flusher(spec, eager=bool(spec.speed))
 
     def pass_barrier(commit_ts: int) -> bool:

@@ -91,6 +91,12 @@ ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
         ReleaseExample((), uri=uri, config="enable-old-value = true", script=INSERTED_AND_DELETED)
         for uri in (OPEN, CANAL)
     ),
+    "empty_deletes": tuple(
+        ReleaseExample(
+            (), f"CREATE TABLE t (id INT, PRIMARY KEY (id){kind})", OPEN, NO_OLD, script=INSERTED_AND_DELETED
+        )
+        for kind in ("", " NONCLUSTERED")
+    ),
     "claim_check_by_row": (ReleaseExample((insert(id=1),), uri=LARGE.format(OPEN), config=CLAIMS),),
 }
 

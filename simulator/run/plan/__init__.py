@@ -19,7 +19,7 @@ from simulator.releases import Release
 from simulator.run.plan.expectation import PlannedExpectation
 from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, renamed_tables, spelled_name
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
-from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, starting
+from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, ScenarioStep, StepResult, starting
 from simulator.run.plan.versions import PlannedTable, TableVersions
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
@@ -101,6 +101,9 @@ class Plan:
     positions: tuple[RunPosition, ...] = ()
     """The positions before, between and after the steps; those between have no rows."""
 
+    stopped: ChangefeedStopped | None = None
+    """The statement at which the changefeed stops; everything before it is sent."""
+
     @property
     def input_bytes(self) -> int:
         """The size of all files that the comparisons read."""
@@ -110,13 +113,14 @@ class Plan:
 def plan(script: RunSpec, changefeed: Changefeed, release: Release) -> Plan:
     """Plan a run; raises UserError for an unfit snapshot, schema or rule."""
     context = PlanContext(changefeed_rules(changefeed, release), script.start_ts, script.over_ms, script.seed)
-    positions, results, met = _steps(script, context)
+    positions, results, met, stopped = _steps(script, context)
     _check(context.versions, context.rules, positions[1])
     sent = positions[script.first :]
     timeline = WatermarkSchedule(
         sent[0].now_ms, sent[-1].now_ms, changefeed.checkpoint_interval_ms(script.resolved_interval_ms)
     )
-    return assemble_plan(sent, results[script.first :], context, timeline, older=met[script.first])
+    planned = assemble_plan(sent, results[script.first :], context, timeline, older=met[script.first])
+    return replace(planned, stopped=stopped)
 
 
 def assemble_plan(
@@ -184,22 +188,32 @@ def _at(position: RunPosition, versions: TableVersions) -> list[PlannedTable]:
     return [versions.every[number] for number in position.versions.values()]
 
 
-def _steps(script: RunSpec, context: PlanContext) -> tuple[list[RunPosition], list[StepResult], list[int]]:
-    """Plan each step; return the positions around the steps, their results, and the number of table versions before
-    each. A snapshot with which a run starts exists before the first step."""
+def _steps(
+    script: RunSpec, context: PlanContext
+) -> tuple[list[RunPosition], list[StepResult], list[int], ChangefeedStopped | None]:
+    """Plan each step; return the positions around the steps, their results, the number of table versions before each, and
+    the statement at which the changefeed stops. A snapshot with which a run starts exists before the first step."""
     positions = [starting(script.start_ts or tso.DEFAULT_START_TS)]
     results: list[StepResult] = []
     met: list[int] = []
+    stopped: ChangefeedStopped | None = None
     for number, step in enumerate(script.steps):
         met.append(len(context.versions.every) if number else 0)
-        position, result = step.plan(positions[-1], context)
+        try:
+            position, result = step.plan(positions[-1], context)
+        except ChangefeedStopped as error:
+            if number < script.first:
+                raise
+            stopped, position, result = error, error.last, error.result
         if not number and isinstance(position.state, Snapshot):
             positions = [position]
         if number == script.first:
             dispatch.verify_routes(context.rules.router, positions[-1].versions)
         positions.append(position)
         results.append(result)
-    return positions, results, met
+        if stopped is not None:
+            break
+    return positions, results, met, stopped
 
 
 def _check(versions: TableVersions, rules: ChangefeedRules, first: RunPosition) -> None:

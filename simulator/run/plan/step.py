@@ -129,9 +129,13 @@ class ChangefeedStopped(DdlError):
     """A statement that TiDB has executed, and that stops the changefeed. `behind` is the position after it, `result` what
     is sent before it."""
 
-    def __init__(self, error: DdlError, behind: RunPosition, result: StepResult) -> None:
+    def __init__(
+        self, error: DdlError, behind: RunPosition, result: StepResult, last: RunPosition | None = None
+    ) -> None:
         super().__init__(error.text, error.code)
         self.behind, self.result = behind, result
+        self.last = last or replace(behind, now_ms=behind.now_ms - (not result.rows))
+        """The position up to which everything is sent, the rows of a transaction that the statement commits, too."""
 
 
 class ScenarioStep(Protocol):

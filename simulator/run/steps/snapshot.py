@@ -28,8 +28,8 @@ from simulator.sources.schema_change import SchemaChangePoint
 from simulator.sources.snapshots import Snapshot, TextFormat, text_format
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
-from simulator.tidb.model.table import Name, Table
 from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.model.table import Name, Table
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,13 @@ from simulator.sources.snapshots.charsets import UTF8, text_of
 from simulator.sources.snapshots.text_format import text_format
 from simulator.ticdc.older_rows import filled_images
 from simulator.ticdc.rules import ChangefeedRules
+from simulator.ticdc.table_info import handle_key
 from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
 from simulator.tidb.engine.session_statements import resolve_execute
 from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.model.sql_modes import READING_MODES
+from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.errors import error_number
@@ -76,7 +78,8 @@ class SqlStep:
     """The prefix of messages about that fault."""
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-        """Run the script; raises UserError, with file and line, for the first statement with an unexpected outcome."""
+        """Run the script; raises UserError, with file and line, for the first statement with an unexpected outcome, and
+        ChangefeedStopped for one at which TiCDC stops."""
         position = with_upstream(position, context)
         over_ms = self.over_ms or context.over_ms
         start_ms, used_slots = position.now_ms, 0
@@ -86,14 +89,19 @@ class SqlStep:
             if over_ms and slots:
                 position = position.not_before(start_ms + min(used_slots, slots) * over_ms // slots)
             then = position.now_ms
-            position, result = self._play(statement, position, context)
+            try:
+                position, result = self._play(statement, position, context)
+            except ChangefeedStopped as stop:
+                assert isinstance(position.state, Upstream) and isinstance(stop.behind.state, Upstream)
+                committed = replace(position.state, ts=stop.behind.state.ts - 1, writes=None)
+                last = replace(position, now_ms=stop.last.now_ms, state=committed)
+                raise ChangefeedStopped(stop, stop.behind, _joined([*parts, stop.result]), last) from None
             used_slots += position.now_ms > then
             parts.append(result)
         position, notes = self._disconnect(position)
         if over_ms:
             position = position.not_before(start_ms + over_ms)
-        jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
-        result = StepResult(jobs, (), rows, notes)
+        result = replace(_joined(parts), notes=notes)
         return position, with_fault(result, self.inside, context.rules, self.where) if self.inside else result
 
     def _play(
@@ -104,7 +112,8 @@ class SqlStep:
             position, result, outcome = execute_statement(statement.text, position, context, where)
         except ChangefeedStopped as stop:
             words = _first_words(statement.text)
-            raise UserError(f"{where}: {words}: {stop}: TiDB executes it, and the changefeed stops") from None
+            text = f"{where}: {words}: {stop}: TiDB executes it, and the changefeed stops"
+            raise ChangefeedStopped(DdlError(text), stop.behind, stop.result) from None
         except (SqlError, DdlError) as refused:
             result, error = StepResult(), refused
         else:
@@ -133,6 +142,11 @@ class SqlStep:
             return position, ()
         note = f"{self.place or 'sql'}: the last transaction is left open, so it is rolled back"
         return replace(position, state=upstream.rolled_back()), (note,) * bool(upstream.writes)
+
+
+def _joined(parts: Sequence[StepResult]) -> StepResult:
+    jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
+    return StepResult(jobs, rows=rows)
 
 
 def execute_statement(
@@ -211,6 +225,8 @@ def scripted_changes(
         rules = context.rules
         zone = zone_of_rows(rules.changefeed.codec.time_zone, rules.release)
         before = filled_images(changes.before, changes.lacking, changes.table, rules.release, zone)
+        if changes.gone is not None and _sends_empty_deletes(changes.table, rules):
+            before = pc.coalesce(before, changes.gone)
         after = before if changes.are_rewritten else changes.after
         columns = [pa.array(commit_ts), table, changes.handle, before, after, changes.row_id]
         rows = pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
@@ -219,10 +235,16 @@ def scripted_changes(
 
 
 def sends_empty_changes(rules: ChangefeedRules) -> bool:
-    """Return whether the changefeed has a message of a row that a transaction inserts and deletes. Without
-    enable-old-value it would be a DELETE by the handle key, which is not simulated."""
+    """Return whether the changefeed has a message without columns of a row that a transaction inserts and deletes."""
     codec = rules.changefeed.codec
     return codec.enable_old_value and codec.protocol in rules.release.empty_changes
+
+
+def _sends_empty_deletes(table: Table, rules: ChangefeedRules) -> bool:
+    """Return whether such a row is a DELETE. The mounter takes its handle key from the key that TiDB deletes."""
+    if rules.changefeed.codec.enable_old_value or rules.release.empty_deletes == "none":
+        return False
+    return table.clustered or rules.release.empty_deletes == "keyed" and bool(handle_key(table))
 
 
 def _with_images(rows: pa.RecordBatch) -> pa.RecordBatch:

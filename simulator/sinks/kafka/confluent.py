@@ -1,7 +1,8 @@
 """Producers of confluent-kafka (librdkafka), which compress and send outside of Python: the extra `fast`.
 
 After a failure nothing more is sent to a partition. If all replicas acknowledge, librdkafka guarantees that
-(idempotence without gaps); otherwise a batch waits for the acknowledgement of the previous one of its partition.
+(idempotence without gaps). Otherwise a batch waits for the acknowledgement of the previous one of its partition, and is one
+request: of a batch in two, librdkafka sends the second when the first has failed, before anybody here hears of it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +28,15 @@ from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
 
 POLL = 0.1
+
+AT_ONCE = 0.01
+"""Seconds for which librdkafka sends what it has, and may be given nothing more."""
+
+ANSWER = 1.0
+"""Seconds for which an answer about a topic is waited for at once."""
+
+LONGEST_LINGER_MS = 900_000
+"""The longest that librdkafka knows."""
 
 LOG = logging.getLogger("kafka.librdkafka")
 """Disabled: errors are reported with the records."""
@@ -87,7 +98,9 @@ class ConfluentProducer:
         self._idempotent = settings.required_acks == -1
         self._producer: Any = confluent_kafka.Producer(options(settings), logger=LOG)
         self._waiting: dict[tuple[str, int], deque[PendingBatch]] = {}
+        self._known: set[str] = set()
         self._lock = threading.RLock()
+        self._given = threading.Event()
         self._cause: BaseException | None = None
         self._open = True
         self._thread = threading.Thread(target=self._poll, daemon=True)
@@ -101,8 +114,9 @@ class ConfluentProducer:
                 raise IllegalStateError("the producer has been stopped")
             queue = self._waiting.setdefault((topic, partition), deque())
             queue.append(batch)
-            if self._idempotent or len(queue) == 1:
+            if self._idempotent:
                 self._produce(batch)
+        self._given.set()
         return [batch.future]
 
     def _halt(self, cause: BaseException) -> None:
@@ -137,9 +151,33 @@ class ConfluentProducer:
     def _poll(self) -> None:
         while self._open:
             try:
-                self._producer.poll(POLL)
+                if self._idempotent:
+                    self._producer.poll(POLL)
+                else:
+                    self._send_first_batches()
             except confluent_kafka.KafkaException as error:  # it can send nothing more, and says so once
                 self._halt(_error(error.args[0]))
+
+    def _send_first_batches(self) -> None:
+        """Hand over the first batch of each partition, whole before any of it is sent."""
+        self._given.clear()
+        with self._lock:
+            first = [queue[0] for queue in self._waiting.values() if queue and not queue[0].left]
+        # the records of a topic that librdkafka does not know come to their partition one by one
+        for topic in {batch.topic for batch in first} - self._known:
+            with suppress(confluent_kafka.KafkaException):
+                self._producer.list_topics(topic, ANSWER)
+                self._known.add(topic)
+        with self._lock:
+            for batch in first:
+                if self._cause is None and batch.topic in self._known:
+                    try:
+                        self._produce(batch)
+                    except KafkaError as error:
+                        batch.future.failure(error)
+                        self._halt(error)
+        if not self._producer.flush(AT_ONCE):
+            self._given.wait(POLL)
 
     def _produce(self, batch: PendingBatch) -> None:
         pairs = zip(batch.keys.to_pylist(), batch.values.to_pylist(), strict=True)
@@ -184,8 +222,8 @@ class ConfluentProducer:
         queue = self._waiting[batch.topic, batch.partition]
         queue.popleft()
         batch.future.success((-1 if batch.offset is None else batch.offset, None, None))
-        if queue and not self._idempotent:
-            self._produce(queue[0])
+        if queue:
+            self._given.set()
 
     def _fail(self, batch: PendingBatch, error: confluent_kafka.KafkaError) -> None:
         failure = _error(error)
@@ -211,9 +249,10 @@ def options(settings: KafkaSettings) -> dict[str, Any]:
         "enable.gapless.guarantee": idempotent,
         "max.in.flight.requests.per.connection": 5 if idempotent else 1,
         "compression.type": settings.compression,
-        "batch.size": settings.batch_bytes,
+        # what librdkafka takes a record for is more than it is
+        "batch.size": settings.batch_bytes if idempotent else (1 << 31) - 1,
         "batch.num.messages": 1_000_000,
-        "linger.ms": LINGER_MS,
+        "linger.ms": LINGER_MS if idempotent else LONGEST_LINGER_MS,
         "message.max.bytes": max(settings.in_flight_bytes, settings.max_message_bytes) + (1 << 20),
         "queue.buffering.max.messages": 0,
         "queue.buffering.max.kbytes": (1 << 31) - 1,

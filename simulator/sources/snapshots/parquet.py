@@ -17,7 +17,7 @@ from simulator import files
 from simulator.errors import SnapshotError
 from simulator.quantities import counted
 from simulator.sources.snapshots import streams
-from simulator.sources.snapshots.records import RawRows
+from simulator.sources.snapshots.records import RawRows, unknown_column
 from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.values.conversion import tagged
@@ -107,7 +107,7 @@ def _places(names: list[str], table: Table, path: str) -> list[int | None]:
         problem = (
             f"column {missing[0]!r} is missing"
             if missing
-            else (f"column {unknown[0]!r} is not in the schema" if unknown else "a column is listed twice")
+            else (unknown_column(unknown[0], table.clustered) if unknown else "a column is listed twice")
         )
         raise SnapshotError(f"{path}: table `{table.name}`: {problem}")
     return [positions.get(column.name.lower()) for column in visible]

@@ -27,6 +27,7 @@ from simulator.tidb.model.types import family, is_binary
 NUMBERS = ("integer", "decimal", "float", "year")
 """Families of numeric types."""
 
+ROW_ID = "_tidb_rowid"
 _HIDDEN = dict(zip("'\"(),;\\#-/", (1, 2, 3, 4, 5, 6, 7, 8, 14, 15)))
 
 
@@ -70,6 +71,8 @@ class RecordLayout:
     binary: tuple[int, ...] = ()
     """Indexes of columns of bytes, which have no character set."""
 
+    clustered: bool = False
+
 
 def layout(table: Table) -> RecordLayout:
     visible = [column for column in table.columns if column.generated != "virtual"]
@@ -84,7 +87,17 @@ def layout(table: Table) -> RecordLayout:
         table.schema,
         tuple(index for index, column in enumerate(visible) if family(column.type) in NUMBERS),
         tuple(index for index, column in enumerate(visible) if is_binary(column.type) or column.type.name == "bit"),
+        table.clustered,
     )
+
+
+def unknown_column(name: str, clustered: bool) -> str:
+    """Return what is wrong with a column of a file that its table does not have."""
+    if name.lower() != ROW_ID:
+        return f"column {name!r} is not in the schema"
+    if clustered:
+        return f"column {name!r}: a table with a clustered primary key has none; leave it out"
+    return f"column {name!r} of an export is not simulated: leave it out, and rows are compared by their key"
 
 
 def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> Iterator[RawRows]:
@@ -115,7 +128,7 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
     fields, length = head
     texts = tuple((field or b"").decode("utf-8", "replace") for field in fields)
     known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
-    is_names = bool(texts) and all(text.lower() in known for text in texts)
+    is_names = bool(texts) and all(text.lower() in (*known, ROW_ID) for text in texts)
     strange = [text for text in texts if text.lower() not in known]
     if len(strange) < len(texts) and all("\ufffd" in text for text in strange) and strange:
         why = f"the name of column {strange[0]!r} {files.ELSE}"
@@ -214,7 +227,7 @@ def _places(names: tuple[str, ...], layout: RecordLayout, path: str) -> list[int
     missing = [name for index, name in enumerate(layout.columns) if name not in names and index not in layout.generated]
     if unknown or missing or len(set(names)) < len(names):
         problem = (
-            f"column {unknown[0]!r} is not in the schema"
+            unknown_column(unknown[0], layout.clustered)
             if unknown
             else (f"column {missing[0]!r} is missing" if missing else "a column is listed twice")
         )

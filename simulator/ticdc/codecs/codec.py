@@ -111,6 +111,9 @@ class Fidelity:
     moves_rows: bool = False
     """Whether an UPDATE may change the handle key, where that is not where TiDB stores the row."""
 
+    deletes_absent: bool = False
+    """Whether a DELETE may be of a row that a transaction inserts and deletes."""
+
     nulls: frozenset[str] = frozenset()
     """Families of types whose empty or zero values are sent as NULL."""
 

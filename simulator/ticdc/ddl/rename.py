@@ -23,10 +23,10 @@ ENTERS = (
     "it's an unexpected behavior, if you want to replicate this table, please add its old name to filter rule."
 )
 HANDLE = (
-    "handle ddl failed, query: {query}, startTs: {ts}. If you want to skip this DDL and continue with replication, you "
-    "can manually execute this DDL downstream. Afterwards, add `ignore-txn-start-ts=[{ts}]` to the changefeed in the "
-    "filter configuration."
+    "handle ddl failed, {values}. If you want to skip this DDL and continue with replication, you can manually execute "
+    "this DDL downstream. Afterwards, add `ignore-txn-start-ts=[{last}]` to the changefeed in the filter configuration."
 )
+VALUES, SHIFTED = "query: {query}, startTs: {ts}", "job: {query}, query: %!s(uint64={ts}), startTs: {ts}"
 NO_ID = 0
 """The id of a table or schema in TiCDC's texts; a simulated cluster has no ids."""
 
@@ -169,7 +169,9 @@ def _schema_not_found() -> DdlError:
 def _wrapped(error: DdlError, rename: Rename, place: str, release: Release) -> DdlError:
     if place not in release.rename_errors_wrapped:
         return error
-    text = HANDLE.format(query=rename.query, ts=rename.start_ts)
+    values = (SHIFTED if release.rename_error_shifted else VALUES).format(query=rename.query, ts=rename.start_ts)
+    last = "%!d(MISSING)" if release.rename_error_shifted else rename.start_ts
+    text = HANDLE.format(values=values, last=last)
     return DdlError(f"{text}: [{error.code}]{error.text}", "CDC:ErrHandleDDLFailed")
 
 

@@ -12,6 +12,7 @@ from simulator.ticdc.dispatch.partitions import (
     choose_partitions,
     dispatch_hashes,
     follows_from_handle,
+    follows_from_time,
     table_hash,
 )
 from simulator.ticdc.dispatch.routing import (

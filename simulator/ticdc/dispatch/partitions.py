@@ -89,6 +89,11 @@ def follows_from_handle(route: Route, table: Table) -> bool:
     return {source for _, source in route.hashed if source} <= key_bytes.columns_known_by_handle(table)
 
 
+def follows_from_time(route: Route) -> bool:
+    """Return whether the commit-ts decides on a row's partition."""
+    return route.dispatcher == TS
+
+
 @dataclass(frozen=True)
 class TopicGrowth:
     """An increase of a topic's partitions.

@@ -6,7 +6,7 @@ replicates them or not, or raises DdlError with TiDB's text. Sources: tidb pkg/e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,16 +17,17 @@ from simulator.tidb.ddl import databases
 from simulator.tidb.ddl import views_and_sequences as others
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.ddl.release_syntax import check_syntax
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import create
 from simulator.tidb.ddl.tables import statements as tables
-from simulator.tidb.ddl.tidb_errors import syntax_error
 
 __all__ = ["execute", "execute_batch"]
 
 
 def execute(statement: syntax.Statement, text: str, session: Session) -> ExecutionResult:
     """Execute a statement. Raises DdlError, also for a statement that fails after some of its jobs."""
+    check_syntax(statement, text, session.release)
     executed = attempt(statement, text, session)
     if executed.error is not None:
         raise executed.error
@@ -34,25 +35,13 @@ def execute(statement: syntax.Statement, text: str, session: Session) -> Executi
 
 
 def attempt(statement: syntax.Statement, text: str, session: Session) -> ExecutionResult:
-    """Execute a statement, which may fail after some of its jobs; the result then has the error.
+    """Execute a statement that `check_syntax` took, and which may fail after some of its jobs; the result then has the
+    error.
 
     `text` is the text of the statement. Raises DdlError with TiDB's text for a statement that fails before its first
     job. Without a catalog in the session, checks that need one are skipped.
     """
-    if not session.release.index_splits and any(key.options.pre_split for key in _keys(statement)):
-        raise syntax_error("an index has no PRE_SPLIT_REGIONS in this release")
     return _complete(STATEMENTS[type(statement)](statement, text, session), session)
-
-
-def _keys(statement: syntax.Statement) -> Iterator[syntax.KeyDefinition]:
-    """Yield the keys that a statement defines."""
-    if isinstance(statement, syntax.CreateTable):
-        yield from statement.keys
-    if isinstance(statement, syntax.CreateIndex):
-        yield statement.key
-    for spec in statement.specs if isinstance(statement, syntax.AlterTable) else ():
-        yield from (spec.key,) if isinstance(spec, syntax.AddKey) else ()
-        yield from spec.keys if isinstance(spec, syntax.AddColumns) else ()
 
 
 def execute_in_catalog(
@@ -65,6 +54,8 @@ def execute_in_catalog(
 
 def execute_batch(statements: Sequence[syntax.CreateTable], text: str, session: Session) -> ExecutionResult:
     """Execute several CREATE TABLE in one text as one job. Raises DdlError."""
+    for statement in statements:
+        check_syntax(statement, text, session.release)
     return _complete(create.create_tables(statements, text, session), session)
 
 

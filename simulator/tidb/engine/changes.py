@@ -27,7 +27,7 @@ def committed_transaction(transaction: Transaction, release: Release) -> Committ
     """
     if not transaction.has_writes:
         return None
-    keeps_empty = bool(release.empty_changes) and transaction.explicit
+    keeps_empty = bool(release.empty_changes or release.empty_deletes != "none") and transaction.explicit
     changes = [
         change
         for change in transaction.changes()
@@ -56,6 +56,7 @@ def table_changes(stored: StoredTable, changes: Sequence[Change], release: Relea
         _cells(before),
         _cells([change.after for change in changes]),
         _cells(lacking) if any(lacking) else None,
+        _cells([change.gone for change in changes]) if any(change.gone for change in changes) else None,
     )
 
 

@@ -45,6 +45,9 @@ class TableChanges:
     """binary: the ids of the columns that the bytes of the row before do not have, because it was last written before they
     were added, with commas between them; null for none. None if no row lacks a column."""
 
+    gone: pa.Array | None = None
+    """binary: the last image of rows that a transaction inserts and deletes, null for others. None if there are none."""
+
     are_rewritten: bool = False
     """Whether MODIFY COLUMN writes the rows as they are, so that they lack the same columns after it."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
+from simulator.tidb.ddl.release_syntax import check_syntax
 from simulator.tidb.engine.insert import assigned_columns
 from simulator.tidb.engine.names import resolve_table
 from simulator.tidb.engine.outcome import StatementOutcome
@@ -32,6 +33,8 @@ def columns_of_prepared(statement: syntax.SqlStatement, session: Session, now_ms
     prepares the statement."""
     context = reading_context(session, now_ms)
     match statement:
+        case syntax.Statement():
+            check_syntax(statement, "", session.database.release)
         case syntax.SelectStatement(query):
             return query_columns(query, context)
         case syntax.Insert():

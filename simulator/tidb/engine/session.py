@@ -16,6 +16,7 @@ from simulator.errors import DdlError, SqlError
 from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key
+from simulator.tidb.ddl.release_syntax import check_syntax
 from simulator.tidb.engine.changes import committed_transaction
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl import ddl_session, execute_ddl
@@ -351,7 +352,9 @@ class Session:
     # -- DDL -----------------------------------------------------------------------------------------------------------
 
     def _execute_ddl(self, statement: syntax.Statement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
-        """Commit the open transaction before looking at the statement (tidb pkg/executor/ddl.go, DDLExec.Next)."""
+        """Commit the open transaction before looking at a statement that TiDB could parse (tidb pkg/executor/ddl.go,
+        DDLExec.Next)."""
+        check_syntax(statement, text, self.database.release)
         self._check_writes()
         remaining = execute_on_local(statement, text, self, ddl_session(self, now_ms), now_ms)
         if isinstance(remaining, StatementOutcome):

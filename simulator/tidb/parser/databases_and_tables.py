@@ -6,6 +6,7 @@ from simulator.tidb import syntax
 from simulator.tidb.parser import clauses
 from simulator.tidb.parser.create_table import parse_create_table
 from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.options import SOFT_DELETE_OPTIONS, parse_option
 from simulator.tidb.restore.names import quote_string
 
 DATABASE_OPTIONS = ("DEFAULT", "CHARSET", "CHARACTER", "CHAR", "COLLATE", "ENCRYPTION", "PLACEMENT", "SET", "READ")
@@ -22,7 +23,11 @@ def parse_create_database(cursor: Cursor) -> syntax.CreateDatabase:
 
 def parse_alter_database(cursor: Cursor) -> syntax.AlterDatabase:
     word, after = cursor.word(), cursor.word_after()
-    unnamed = word in DATABASE_OPTIONS and (word not in UNRESERVED_OPTIONS or after not in DATABASE_OPTIONS)
+    unnamed = (
+        word in SOFT_DELETE_OPTIONS
+        or word in DATABASE_OPTIONS
+        and (word not in UNRESERVED_OPTIONS or after not in DATABASE_OPTIONS)
+    )
     name = "" if unnamed else cursor.name("the name of a database")
     if cursor.at_end():
         cursor.unexpected(f"an option of a database: {', '.join(DATABASE_OPTIONS)}")
@@ -56,6 +61,8 @@ def parse_database_option(cursor: Cursor) -> syntax.TableOption:
         return syntax.TableOption("ENCRYPTION", parse_encryption(cursor), quoted=True)
     if cursor.accept("PLACEMENT POLICY"):
         return parse_placement_option(cursor)
+    if cursor.word() in SOFT_DELETE_OPTIONS:
+        return parse_option(cursor)
     cursor.unexpected(f"an option of a database: {', '.join(DATABASE_OPTIONS)}", DATABASE_OPTIONS)
 
 

@@ -111,6 +111,22 @@ def parse_duration_option(cursor: Cursor, name: str) -> TableOption:
     return TableOption(name, value, quoted=True)
 
 
+def parse_soft_delete(cursor: Cursor, name: str) -> TableOption:
+    """Parse `RETENTION 7 DAY` or 'OFF'."""
+    if not cursor.accept("RETENTION"):
+        return parse_text_option(cursor, name)
+    return TableOption(name, f"RETENTION {parse_literal(cursor).restored} {parse_unit(cursor).text}")
+
+
+SOFT_DELETE_OPTIONS: Mapping[str, Parser] = {
+    "SOFTDELETE": parse_soft_delete,
+    "SOFTDELETE_JOB_ENABLE": parse_on_or_off,
+    "SOFTDELETE_JOB_INTERVAL": parse_duration_option,
+    "ACTIVE_ACTIVE": parse_on_or_off,
+}
+"""The options of tables and databases whose rows TiDB only marks as deleted (TiDB 26.3)."""
+
+
 def begins_option(cursor: Cursor) -> bool:
     return bool(next_option_words(cursor))
 
@@ -181,5 +197,6 @@ OPTIONS: Mapping[str, Parser] = {
     "TTL": parse_time_to_live,
     "TTL_ENABLE": parse_on_or_off,
     "TTL_JOB_INTERVAL": parse_duration_option,
+    **SOFT_DELETE_OPTIONS,
 }
 """The parser of each option's value, by the words of the option."""

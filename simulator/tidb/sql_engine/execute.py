@@ -16,6 +16,7 @@ from simulator.nesting import TOO_DEEP
 from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
+from simulator.tidb.ddl.release_syntax import check_syntax
 from simulator.tidb.sql_engine import session_statements
 from simulator.tidb.sql_engine.changes.insert import insert
 from simulator.tidb.sql_engine.changes.update import delete, update
@@ -99,7 +100,9 @@ ROW_STATEMENTS: Mapping[type, Callable[[Any, Upstream, int], StatementOutcome | 
 def _execute_ddl(
     statement: syntax.Statement, text: str, upstream: Upstream, now_ms: int
 ) -> StatementOutcome | FailedStatement:
-    """Commit the open transaction before looking at the statement (tidb pkg/executor/ddl.go, DDLExec.Next)."""
+    """Commit the open transaction before looking at a statement that TiDB could parse (tidb pkg/executor/ddl.go,
+    DDLExec.Next)."""
+    check_syntax(statement, text, upstream.release)
     before = _outcome(transactions.commit(upstream))
     if isinstance(statement, syntax.LockTables | syntax.UnlockTables):
         return replace(
@@ -145,7 +148,9 @@ def _execute_in_session(
 
             return StatementOutcome(upstream, result=run_show(statement, text, upstream, now_ms))
         case syntax.Begin(read_only=True):
-            raise not_simulated("START TRANSACTION READ ONLY is not simulated. Accepted: START TRANSACTION [READ WRITE]")
+            raise not_simulated(
+                "START TRANSACTION READ ONLY is not simulated. Accepted: START TRANSACTION [READ WRITE]"
+            )
         case syntax.Begin():
             return _outcome(transactions.begin(upstream))
         case syntax.Commit():

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
+from simulator.tidb.ddl.release_syntax import check_syntax
 from simulator.tidb.expressions.translate import translate
 from simulator.tidb.parser.expressions.literals import float_literal
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
@@ -122,6 +123,9 @@ def _variable_text(session: SqlSession, name: str) -> str:
 def check_prepared(statement: syntax.SqlStatement, upstream: Upstream, now_ms: int) -> None:
     """Raise the SqlError that TiDB raises at PREPARE already."""
     match statement:
+        case syntax.Statement():
+            check_syntax(statement, "", upstream.release)
+            return
         case syntax.Insert():
             assigned_columns(statement, resolve_table(upstream, statement.table, "insert into"))
             return

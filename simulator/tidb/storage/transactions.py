@@ -35,6 +35,8 @@ class Change(NamedTuple):
     handle: Handle
     before: Version | None
     after: bytes | None
+    gone: bytes | None = None
+    """The last image of a row that was inserted and deleted."""
 
 
 class Transaction:
@@ -266,9 +268,17 @@ class Transaction:
                 own = self._rows[rows]
                 for handle in sorted(own):
                     cells = own[handle]
-                    after = None if cells is None else image_of(cells)
-                    found.append(Change(stored, ordinal, handle, rows.version(handle), after))
+                    before, after = rows.version(handle), None if cells is None else image_of(cells)
+                    gone = self._last_image(own, handle) if before is None and after is None else None
+                    found.append(Change(stored, ordinal, handle, before, after, gone))
         return found
+
+    def _last_image(self, buffer: dict[Handle, Cells | None], handle: Handle) -> bytes | None:
+        """Return the image that a deleted row of the buffer had last."""
+        for other, key, cells in reversed(self._undo):
+            if other is buffer and key == handle and cells is not MISSING and cells is not None:
+                return image_of(cells)
+        return None
 
     @property
     def lock_count(self) -> int:

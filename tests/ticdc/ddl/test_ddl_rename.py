@@ -92,18 +92,27 @@ def test_which_errors_are_wrapped_depends_on_the_release(tag: str, one: bool, se
     assert (decided(release, "shop.t1 > x.x", "shop.t2 > shop.x")[0] == "CDC:ErrHandleDDLFailed") is snapshot
 
 
-def test_the_wrapper_says_how_to_skip_the_statement() -> None:
+@pytest.mark.parametrize(
+    ("tag", "values", "last"),
+    [
+        ("v8.5.3", "query: RENAME …, startTs: 41", "41"),
+        ("v7.6.0", "query: RENAME …, startTs: 41", "41"),
+        ("v7.5.7", "job: RENAME …, query: %!s(uint64=41), startTs: 41", "%!d(MISSING)"),
+        ("v6.5.12", "job: RENAME …, query: %!s(uint64=41), startTs: 41", "%!d(MISSING)"),
+    ],
+)
+def test_the_wrapper_says_how_to_skip_the_statement(tag: str, values: str, last: str) -> None:
     with pytest.raises(DdlError) as caught:
         replicated_pairs(
             Rename(pairs("shop.t1 > b.t1", "shop.t2 > b.t2"), "RENAME …", 41),
             lambda *_: False,
             schema_snapshot([("shop", "t1"), ("shop", "t2")], ["shop"]),
-            CLASSIC,
+            find(tag),
         )
     assert str(caught.value) == (
-        "[CDC:ErrHandleDDLFailed] handle ddl failed, query: RENAME …, startTs: 41. If you want to skip this DDL and "
+        f"[CDC:ErrHandleDDLFailed] handle ddl failed, {values}. If you want to skip this DDL and "
         "continue with replication, you can manually execute this DDL downstream. Afterwards, add "
-        "`ignore-txn-start-ts=[41]` to the changefeed in the filter configuration.: [CDC:ErrSnapshotSchemaNotFound]"
+        f"`ignore-txn-start-ts=[{last}]` to the changefeed in the filter configuration.: [CDC:ErrSnapshotSchemaNotFound]"
         "schema 0 not found in schema snapshot"
     )
 

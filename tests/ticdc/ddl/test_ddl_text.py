@@ -285,17 +285,6 @@ def test_the_regions_of_an_index_stop_a_ticdc_whose_parser_does_not_know_them(ta
         sent_text(text, parse_release(tag))
 
 
-def test_tidb_has_regions_of_an_index_from_8_5_on() -> None:
-    for text in (
-        SPLIT,
-        "CREATE INDEX i ON t (a) PRE_SPLIT_REGIONS = 4",
-        "CREATE TABLE t (a INT, KEY (a) PRE_SPLIT_REGIONS 4)",
-    ):
-        with pytest.raises(DdlError, match="an index has no PRE_SPLIT_REGIONS in this release"):
-            execute_text(text, Session("s", None, find("v8.4.0")))
-        assert execute_text(text, Session("s", None, find("v8.5.0"))).jobs
-
-
 @pytest.mark.parametrize("tag", ["v8.5.6", "new:v8.5.6", "new:v26.3.1", "new:v9.0.0-beta.1"])
 def test_the_regions_of_an_index_are_sent_where_they_are_known(tag: str) -> None:
     assert sent_text("alter table t add index i (a) pre_split_regions 4", parse_release(tag)) == SPLIT

@@ -63,6 +63,8 @@ def _rows(
     for number, row in enumerate(data):
         if row is None and op == "INSERT":
             continue  # that a transaction inserts and deletes (`releases` empty_changes)
+        if not row:
+            raise ValueError("a row of data without columns")
         image = {name: _value(value, columns[name]) for name, value in members(row).items()}
         before = _old_image(members(old[number]), columns) if op == "UPDATE" else image if op == "DELETE" else None
         after = None if op == "DELETE" else image

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,7 @@ from simulator.ticdc.codecs.json_members import (
     untyped_texts,
 )
 from simulator.ticdc.codecs.json_text import escape, is_plain, quoted
+from simulator.ticdc.column_cache import cached_by_columns
 from simulator.ticdc.older_rows import UNTYPED, later_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
@@ -60,6 +61,7 @@ _ORDERS: dict[str, Callable[[Column], bytes]] = {
 }
 
 
+@cached_by_columns
 def canal_columns(
     table: Table, selected: frozenset[str] | None, full: bool, release: Release
 ) -> tuple[CanalColumn, ...]:
@@ -67,13 +69,7 @@ def canal_columns(
 
     `full` means mysqlType with sizes (content-compatible).
     """
-    return _cached_columns(table, selected, full, release, later_columns(table, release))
-
-
-@lru_cache(maxsize=1024)
-def _cached_columns(
-    table: Table, selected: frozenset[str] | None, full: bool, release: Release, later: frozenset[str]
-) -> tuple[CanalColumn, ...]:
+    later = later_columns(table, release)
     handle, visible = table_info.handle_columns(table, release), table_info.visible_columns(table)
     places = {column.name: place for place, column in enumerate(visible)}
     candidates = table.columns if release.canal_virtual_columns else visible

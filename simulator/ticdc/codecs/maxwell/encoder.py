@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
+from simulator.ticdc.column_cache import cached_by_columns
 from simulator.ticdc.older_rows import is_untyped, later_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
@@ -128,15 +129,10 @@ def _is_changed(member: JsonMember, before: Image, after: Image) -> npt.NDArray[
     return np.ones(before.rows, np.bool_)  # TiCDC compares it with `old`, which does not have it yet
 
 
+@cached_by_columns
 def _members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
     """Return the columns of a row in the order of their names; `selected` are those that column selectors leave."""
-    return _cached_members(table, selected, release, later_columns(table, release))
-
-
-@lru_cache(maxsize=1024)
-def _cached_members(
-    table: Table, selected: frozenset[str] | None, release: Release, later: frozenset[str]
-) -> tuple[JsonMember, ...]:
+    later = later_columns(table, release)
     handle = table_info.handle_columns(table, release)
     return tuple(
         JsonMember(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,37 +31,24 @@ from simulator.ticdc.codecs.json_members import (
     untyped_texts,
 )
 from simulator.ticdc.codecs.json_text import escape, is_plain, is_raw_plain, quoted, raw_escape, raw_quoted
+from simulator.ticdc.column_cache import cached_by_columns
 from simulator.ticdc.older_rows import OBJECTS, is_untyped, later_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 
 
+@cached_by_columns
 def members(table: Table, release: Release, selected: frozenset[str] | None) -> tuple[JsonMember, ...]:
     """Return the columns of rows, in their order in messages; `selected` are those that column selectors leave."""
-    return _cached_members(table, release, selected, later_columns(table, release))
+    return tuple(_members(table, release, table_info.flags(table, release), selected))
 
 
-@lru_cache(maxsize=1024)
-def _cached_members(
-    table: Table, release: Release, selected: frozenset[str] | None, later: frozenset[str]
-) -> tuple[JsonMember, ...]:
-    return tuple(_members(table, release, table_info.flags(table, release), selected, later))
-
-
+@cached_by_columns
 def old_members(table: Table, release: Release, selected: frozenset[str] | None) -> tuple[JsonMember, ...]:
     """Return the columns that `p` may have if it lists only changed ones."""
-    return _cached_old_members(table, release, selected, later_columns(table, release))
-
-
-@lru_cache(maxsize=1024)
-def _cached_old_members(
-    table: Table, release: Release, selected: frozenset[str] | None, later: frozenset[str]
-) -> tuple[JsonMember, ...]:
     bits = table_info.tidb_flags(table) if release.open_old_flags_raw else table_info.flags(table, release)
-    present = (
-        member for member in _members(table, release, bits, selected, later) if member.convert is not always_null
-    )
+    present = (member for member in _members(table, release, bits, selected) if member.convert is not always_null)
     if not release.open_old_zero_is_null:
         return tuple(present)
     return tuple(replace(member, convert=partial(zero_is_null, convert=member.convert)) for member in present)
@@ -73,8 +60,9 @@ def string(text: str, release: Release) -> bytes:
 
 
 def _members(
-    table: Table, release: Release, bits: Mapping[str, int], selected: frozenset[str] | None, later: frozenset[str]
+    table: Table, release: Release, bits: Mapping[str, int], selected: frozenset[str] | None
 ) -> Iterator[JsonMember]:
+    later = later_columns(table, release)
     handle = table_info.handle_columns(table, release)
     marked = table_info.unique_not_null_columns(table) if release.open_marks_unique else handle
     place = {column.name: place for place, column in enumerate(table_info.visible_columns(table))}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +24,11 @@ from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, TableInfo
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, text_pieces
-from simulator.ticdc.codecs.simple.mistaken import EncodedAs, column_ids, encoded_as, has_binary_flag, value_kind
+from simulator.ticdc.codecs.simple.mistaken import EncodedAs, encoded_as, has_binary_flag, value_kind
 from simulator.ticdc.codecs.simple.rows import location, members_by_name, row_table_id
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, IndexSchema, length, scale, table_schema, type_name
 from simulator.ticdc.codecs.simple.statements import build_ts, ddl_type, table_before
+from simulator.ticdc.column_cache import cached_by_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -121,7 +121,7 @@ def row_values(
     """Return the messages of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
     zone = location(options, release)
-    members = members_of(rows.table, column_ids(rows.table), rows.selected, rows.told, zone, release, _converter)
+    members = members_of(rows.table, rows.selected, rows.told, zone, release, _converter)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     head = DML + VERSION + text(rows.table.schema) + text(rows.table.name) + long(row_table_id(rows, release))
@@ -164,10 +164,9 @@ class AvroMember:
     convert: ValuePieces
 
 
-@lru_cache(maxsize=1024)
+@cached_by_columns
 def members_of(
     table: Table,
-    ids: tuple[int, ...],
     selected: frozenset[str] | None,
     told: int,
     zone: str,

@@ -84,7 +84,7 @@ def row_values(
 ) -> pa.Array:
     """Return the messages of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
-    members = avro.members_of(rows.table, (), rows.selected, 0, "", release, _converter)
+    members = avro.members_of(rows.table, rows.selected, 0, "", release, _converter)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     head = DML + avro.VERSION + text(rows.table.schema) + text(rows.table.name)

@@ -12,11 +12,11 @@ cdc/model/schema_storage.go GetColumnInfo; cdc/entry/mounter.go datum2Column; re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from simulator.errors import EncodeError
 from simulator.releases import Release
+from simulator.ticdc.column_cache import cached_by_columns
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
@@ -31,23 +31,12 @@ class EncodedAs(NamedTuple):
     """The type that TiCDC takes it for."""
 
 
+@cached_by_columns
 def encoded_as(table: Table, told: int, in_avro: bool, release: Release) -> Mapping[str, EncodedAs]:
     """Return how the visible columns are encoded, by name; `told` is that of `RowChanges`.
 
     Raise EncodeError for a column at whose type TiCDC crashes.
     """
-    return _encoded_as(table, column_ids(table), told, in_avro, release)
-
-
-def column_ids(table: Table) -> tuple[int, ...]:
-    """Return the ids of columns, which are not in the equality of tables: what is cached by a table needs them, too."""
-    return tuple(column.id for column in table.columns)
-
-
-@lru_cache(maxsize=1024)
-def _encoded_as(
-    table: Table, ids: tuple[int, ...], told: int, in_avro: bool, release: Release
-) -> Mapping[str, EncodedAs]:
     every, visible = table.columns, visible_columns(table)
     found = {column.name: EncodedAs(column.name, column.type) for column in visible}
     if release.simple_sorted == "":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +28,8 @@ from simulator.ticdc.codecs.json_members import (
 from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
 from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
-from simulator.ticdc.codecs.simple.mistaken import EncodedAs, column_ids, encoded_as, has_binary_flag, value_kind
+from simulator.ticdc.codecs.simple.mistaken import EncodedAs, encoded_as, has_binary_flag, value_kind
+from simulator.ticdc.column_cache import cached_by_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -41,7 +42,7 @@ def row_values(
     """Return the JSON of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
     zone = location(options, release)
-    members = _members(rows.table, column_ids(rows.table), rows.selected, rows.told, zone, release)
+    members = _members(rows.table, rows.selected, rows.told, zone, release)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     build: Piece = pc.shift_right(rows.commit_ts, LOGICAL_BITS)
@@ -98,9 +99,9 @@ def row_table_id(rows: RowChanges, release: Release) -> int:
     return rows.partition_id if rows.partition_id is not None and release.simple_partition_ids else rows.table_id
 
 
-@lru_cache(maxsize=1024)
+@cached_by_columns
 def _members(
-    table: Table, ids: tuple[int, ...], selected: frozenset[str] | None, told: int, zone: str, release: Release
+    table: Table, selected: frozenset[str] | None, told: int, zone: str, release: Release
 ) -> tuple[JsonMember, ...]:
     """Return the members of a row that column selectors leave."""
     handle = table_info.handle_columns(table, release)

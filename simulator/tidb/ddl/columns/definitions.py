@@ -21,7 +21,7 @@ from simulator.tidb.ddl.definitions.types import complete_type
 from simulator.tidb.ddl.expressions.default_functions import NOW, check_default_function
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, syntax_error, tidb_error
+from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, canonical_collation
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family
@@ -51,8 +51,6 @@ def check_definition(
     `primary` is whether a key of the table makes it part of the primary key.
     """
     check_column(definition)
-    if definition.type.name == "vector" and not session.release.vectors:
-        raise syntax_error("there is no type VECTOR in this release")
     if definition.name.lower() == "_tidb_rowid":
         raise tidb_error("ddl:1166", definition.name.lower())
     check_charset(definition, session)
@@ -153,8 +151,6 @@ WITHOUT_DEFAULT = ("text", "json", "vector")
 def column_default(default: syntax.ColumnDefault, column: Column, session: Session) -> tuple[str | None, bool]:
     """Return the text of the default and whether it is an expression. Raises DdlError."""
     kind = family(column.type)
-    if default.parenthesised and not session.release.default_parentheses:
-        raise syntax_error("DEFAULT takes no such parentheses in this release")
     if default.kind == "expression":
         check_default_function(column.name, column.type, default, session.release.default_functions)
         return default_text(default, column.type, "")

@@ -16,7 +16,7 @@ from simulator.tidb.ddl.columns.definitions import (
 from simulator.tidb.ddl.constraints.foreign_keys import check_new_foreign_key
 from simulator.tidb.ddl.constraints.index_parts import check_expressions, check_parts
 from simulator.tidb.ddl.constraints.indexes import MAX_KEYS
-from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, INDEX_KINDS, all_keys, key_names, with_not_null
+from simulator.tidb.ddl.definitions.keys import INDEX_KINDS, all_keys, key_names, with_not_null
 from simulator.tidb.ddl.definitions.table import build_column
 from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_generated_functions
@@ -26,7 +26,6 @@ from simulator.tidb.ddl.tidb_errors import (
     auto_random_error,
     converting_errors,
     error_with_text,
-    syntax_error,
     tidb_error,
     unsupported_error,
 )
@@ -106,8 +105,6 @@ def check_constraint_names(keys: Sequence[syntax.KeyDefinition]) -> None:
 def check_key(key: syntax.KeyDefinition, name: str, table: Table, session: Session) -> None:
     if key.kind in ("check", "fulltext", "spatial"):
         return
-    if key.kind in COLUMNAR_KINDS and not session.release.vectors:
-        raise syntax_error("there are no vector indexes in this release")
     check_expressions(key, table, name)
     if key.options.clustered is not None and key.kind != "primary":
         raise error_with_text("ddl:8200", "CLUSTERED/NONCLUSTERED keyword is only supported for primary key")

@@ -56,7 +56,8 @@ def commit(upstream: Upstream) -> tuple[Upstream, CommittedTransaction | None]:
     if upstream.transaction is None:
         return upstream, None
     writes = [each for each in upstream.transaction.writes if not each.table.temporary]
-    deletes = bool(upstream.release.empty_changes) and _is_pessimistic(upstream)
+    release = upstream.release
+    deletes = bool(release.empty_changes or release.empty_deletes != "none") and _is_pessimistic(upstream)
     changes, rows = net_changes(writes, deletes), upstream.rows
     if len(writes) < len(upstream.transaction.writes):
         rows = {place: stored for place, stored in rows.items() if not stored.table.temporary}
@@ -177,7 +178,12 @@ def _net_table_changes(parts: Sequence[TableChanges], deletes: bool) -> Iterator
     if pc.any(exists, min_count=0).as_py():
         columns = (partition.take(last), handle.take(last), row_id.take(last), first_images, last_images)
         changes = TableChanges(table, *(array.filter(exists) for array in columns))
-        yield changes if lacking is None else replace(changes, lacking=lacking.take(first).filter(exists))
+        if lacking is not None:
+            changes = replace(changes, lacking=lacking.take(first).filter(exists))
+        is_gone = pc.and_(changes.before.is_null(), changes.after.is_null())
+        last_before = before.take(last).filter(exists)
+        gone = pc.if_else(is_gone, last_before, pa.scalar(None, pa.binary())) if deletes else None
+        yield replace(changes, gone=gone)
 
 
 def _lacking_of(parts: Sequence[TableChanges]) -> pa.Array | None:
