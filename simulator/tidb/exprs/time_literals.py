@@ -6,12 +6,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from simulator.errors import SqlError
 from simulator.tidb.exprs.context import ALWAYS, Context
 from simulator.tidb.exprs.expression import Expression, Row, fixed
+from simulator.tidb.functions.time_conversions import no_moment, parse_text
 from simulator.tidb.sql_engine.errors import sql_error_with_text
 from simulator.tidb.values import spellings
-from simulator.tidb.values.moments import InvalidDigits, text_moment
 
 DATE = r"0*\d{1,4}([^\d]0*\d{1,2}){2}"
 PATTERNS = {
@@ -32,27 +31,13 @@ def time_literal(kind: str, text: str) -> Expression:
         if duration is None:
             raise sql_error_with_text(1292, f"Truncated incorrect time value: '{text}'")
         return Expression(fixed(duration), "time", scale=digits, is_constant=True)
-    moment = spellings.moment(text, 6)
+    moment = parse_text(text)
     if moment is None:
-        raise _incorrect_moment(text)
+        problem = no_moment(text, text)
+        raise sql_error_with_text(problem.number, problem.text)
     if kind == "timestamp":
         return Expression(fixed(moment), "datetime", scale=digits, is_constant=True)
     return _date(moment)
-
-
-def _incorrect_moment(text: str) -> SqlError:
-    """Return the error of a moment that is not in the calendar (tidb pkg/types/time.go, checkDatetimeType)."""
-    try:
-        parsed = text_moment(text, 6)
-    except InvalidDigits:
-        parsed = None
-    if parsed is None:
-        return sql_error_with_text(1292, f"Incorrect datetime value: '{text}'")
-    limits = zip(parsed[3:6], (24, 60, 60), strict=True)
-    wrong = next((part for part, limit in limits if part >= limit), None)
-    if wrong is None or spellings.moment(parsed._replace(hour=0, minute=0, second=0).text(), 6) is None:
-        return sql_error_with_text(1292, f"Incorrect datetime value: '{parsed.year}-{parsed.month}-{parsed.day}'")
-    return sql_error_with_text(1292, f"Incorrect time value: '{wrong}'")
 
 
 def _date(moment: str) -> Expression:

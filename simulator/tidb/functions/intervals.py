@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from simulator.tidb.functions import calendar
 from simulator.tidb.functions.calendar import CalendarMoment
 from simulator.tidb.functions.problems import FunctionProblem, field_overflow, incorrect_value, truncated_value
-from simulator.tidb.functions.time_conversions import parse_text, parse_with_offset
+from simulator.tidb.functions.time_conversions import no_moment, parse_text, parse_with_offset
 from simulator.tidb.values import spellings
 
 SINGLE_UNITS = {
@@ -163,7 +163,7 @@ def read_moment(shown: str, kind: str, zone: str) -> tuple[CalendarMoment, bool]
     text = shown if kind == "string" else spellings.number(shown)
     result = parse_text(text) or (parse_with_offset(shown, zone) if kind == "string" else None)
     if result is None:
-        raise incorrect_value(shown)
+        raise no_moment(text, shown)
     return calendar.parse_moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
 
 

@@ -12,8 +12,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from simulator.tidb.functions import calendar
 from simulator.tidb.functions.calendar import CalendarMoment
-from simulator.tidb.functions.problems import incorrect_value, truncated_value
+from simulator.tidb.functions.problems import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.values import spellings
+from simulator.tidb.values.moments import InvalidDigits, text_moment
 
 OFFSET = re.compile(r"(.*\d)\s*(?:(Z)|([+-])(\d\d):?(\d\d)?)", re.DOTALL | re.ASCII)
 EARLIEST_NUMBER = 101
@@ -103,11 +104,26 @@ def parse_text(text: str) -> str | None:
     return spellings.moment(text, 6)
 
 
+def no_moment(text: str, shown: str) -> FunctionProblem:
+    """Return the problem of a text that is no moment, or none of the calendar (tidb pkg/types/time.go, checkDatetimeType).
+    `shown` is what the user wrote."""
+    try:
+        parsed = text_moment(text, 6)
+    except InvalidDigits:
+        parsed = None
+    if parsed is None:
+        return incorrect_value(shown)
+    wrong = [part for part, limit in zip(parsed[3:6], (24, 60, 60), strict=True) if part >= limit]
+    if not wrong or parse_text(parsed._replace(hour=0, minute=0, second=0).text()) is None:
+        return incorrect_value(f"{parsed.year}-{parsed.month}-{parsed.day}")
+    return FunctionProblem(1292, f"Incorrect time value: '{wrong[0]}'", "T")
+
+
 def moment_of_text(text: str, zone: str, zeros: str) -> str:
     """Convert a text to a DATETIME. `zeros` has `z` if zero dates are allowed, `p` if parts of a date may be 0."""
     result = parse_text(text) or parse_with_offset(text, zone)
     if result is None:
-        raise incorrect_value(text)
+        raise no_moment(text, text)
     if not result.strip("0-: .") and "z" not in zeros:
         raise incorrect_value("0000-00-00 00:00:00.000000")
     if not spellings.in_calendar(result) and "p" not in zeros and result.strip("0-: ."):
@@ -130,9 +146,10 @@ def parse_with_offset(text: str, zone: str) -> str | None:
 def moment_of_number(number: str) -> str:
     whole = number.partition(".")[0]
     is_date = not number.startswith("-") and (int(whole or 0) >= EARLIEST_NUMBER or not float(number))
-    result = spellings.moment(spellings.number(number), 6) if is_date else None
+    text = spellings.number(number) if is_date else ""
+    result = parse_text(text)
     if result is None:
-        raise incorrect_value(number)
+        raise no_moment(text, number)
     return result
 
 
