@@ -43,13 +43,13 @@ from simulator.ticdc.codecs import Schema
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo
 from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine.session_functions import server_version
 from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.errors import error_number, sql_error, sql_error_with_text
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.errors import error_number, sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.sessions.session_functions import server_version
 from simulator.tidb.storage.key_columns import column_cells
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import CreateTable

@@ -287,12 +287,11 @@ def _row_failures(what: str, name: str, expected: Sequence[str], state: Snapshot
     if not isinstance(state, Upstream):
         yield f"{what}: only SQL before it makes them known; counts and events can be expected after a snapshot"
         return
-    schema, _, table = name.partition(".")
-    place = object_key(schema, table)
-    if place not in state.catalog.tables:
+    schema, _, named = name.partition(".")
+    table = state.catalog.tables.get(object_key(schema, named))
+    if table is None:
         yield f"{what}: there is no such table"
         return
-    table = state.catalog.tables[place]
     events = _row_texts(visible_columns(table), state.rows(table).texts())
     yield from _diff(what, expected, _align(expected, sorted(events), _same_columns))
 

@@ -37,9 +37,9 @@ from simulator.serve.table_files import read_table, table_batch, write_changes
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.outcome import CommittedTransaction, Event
 from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, SqlSession
 from simulator.tidb.engine.upstream import upstream_of
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, SqlSession
 from simulator.tidb.storage.database import Database
 from simulator.tidb.storage.rows import NEWEST
 

@@ -19,12 +19,14 @@ from simulator.serve.clients import Client
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.running_statement import RunningStatement
 from simulator.tidb import syntax
+from simulator.tidb.engine.load_data import check_load
 from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
+from simulator.tidb.engine.result_columns import ResultColumn
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.session_statements import columns_of_prepared
-from simulator.tidb.sql_engine.result_columns import ResultColumn
-from simulator.tidb.sql_engine.sessions.session_variables import new_session, with_global_settings
-from simulator.tidb.sql_engine.storage.state import Process, SqlSession
+from simulator.tidb.engine.session_variables import new_session, with_global_settings
+from simulator.tidb.engine.settings import Process, SqlSession
+from simulator.tidb.engine.variables import reading_context
 from simulator.tidb.syntax.load_data import LoadData, LoadFile
 from simulator.tidb.system_tables.server import own_process
 
@@ -114,9 +116,9 @@ class SharedDatabase:
         when it prepares the statement."""
         return columns_of_prepared(statement, client.session, self.now_ms)
 
-    def load(self, client: Client, statement: LoadData, data: bytes) -> LoadFile:
-        """Return the statement that stores the rows of a client's file."""
-        return LoadFile(statement, data)
+    def check_load(self, client: Client, statement: LoadData) -> None:
+        """Raise the SqlError that TiDB raises before it asks a client for its file."""
+        check_load(statement, reading_context(client.session, self.now_ms))
 
     @property
     def now_ms(self) -> int:
@@ -124,7 +126,9 @@ class SharedDatabase:
         position = self.changefeed.position
         return position.now_ms if self._clock is None else position.not_before(self._clock()).now_ms
 
-    def execute(self, client: Client, statement: syntax.SqlStatement, text: str) -> StatementOutcome | FailedStatement:
+    def execute(
+        self, client: Client, statement: syntax.SqlStatement | LoadFile, text: str
+    ) -> StatementOutcome | FailedStatement:
         """Execute a statement.
 
         Raises LockWait and Pause, after which it may be executed again; DeliveryError if the changefeed cannot send now,

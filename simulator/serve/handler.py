@@ -16,12 +16,12 @@ from simulator.serve.clients import Client
 from simulator.serve.database import SharedDatabase
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
+from simulator.tidb.engine.result_columns import ResultColumn, table_column
+from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column
 from simulator.tidb.storage.locks import LockWait, Pause
-from simulator.tidb.syntax.load_data import LoadData
+from simulator.tidb.syntax.load_data import LoadData, LoadFile
 from simulator.tidb.syntax.session import SqlStatement
 
 Returned = TypeVar("Returned")
@@ -100,13 +100,12 @@ class ClientHandler:
             else await self._server.call(partial(self._server.database.compute, self.client, parse))
         )
 
-    async def _with_file(self, statement: LoadData) -> SqlStatement:
+    async def _with_file(self, statement: LoadData) -> LoadFile:
         """Return LOAD DATA LOCAL with the rows of the client's file, for which it is asked last."""
-        load = partial(self._server.database.load, self.client, statement)
-        await self._server.call(partial(load, b""))
+        await self._server.call(partial(self._server.database.check_load, self.client, statement))
         if self.read_file is None:
             raise SqlError(1148, "42000", "The used command is not allowed with this MySQL version")
-        return await self._server.call(partial(load, await self.read_file(statement.path)))
+        return LoadFile(statement, await self.read_file(statement.path))
 
     async def _call_simulator(self, call: SimulatorCall) -> None:
         server = self._server
@@ -119,7 +118,7 @@ class ClientHandler:
         if not self._server.kill(number, query_only):
             raise SqlError(1094, "HY000", f"Unknown thread id: {number}")
 
-    async def run(self, statement: SqlStatement | None, text: str) -> StatementOutcome:
+    async def run(self, statement: SqlStatement | LoadFile | None, text: str) -> StatementOutcome:
         """Execute a statement, after waiting for the locks that it needs.
 
         Raises SqlError and DdlError: of the statement, 1205 after innodb_lock_wait_timeout, 1213 for a deadlock, which
@@ -152,7 +151,7 @@ class ClientHandler:
         return outcome
 
     async def _executed(
-        self, statement: SqlStatement, text: str, deadline: float
+        self, statement: SqlStatement | LoadFile, text: str, deadline: float
     ) -> StatementOutcome | FailedStatement:
         """Execute a statement as often as it waits for something."""
         client, server, paused = self.client, self._server, 0.0

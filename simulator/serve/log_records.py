@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.engine.outcome import CompletedDdl, Event, TableChanges
-from simulator.tidb.sql_engine.storage.allocators import Allocator, Counters
-from simulator.tidb.sql_engine.storage.state import SqlSession
+from simulator.tidb.engine.settings import SqlSession
+from simulator.tidb.storage.allocators import Allocator, Counters
 from simulator.tidb.storage.database import Database
 
 HEAD = struct.Struct("<II")

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.errors import sql_error
 
 Returned = TypeVar("Returned")
 

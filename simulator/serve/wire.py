@@ -12,8 +12,8 @@ from mysql_mimic.results import ResultColumn as EncodedColumn
 from mysql_mimic.types import Capabilities, ColumnType, ServerStatus, str_len, uint_2
 
 from simulator.errors import DdlError, SqlError
-from simulator.tidb.sql_engine.errors import error_number, sqlstate
-from simulator.tidb.sql_engine.result_columns import ResultColumn
+from simulator.tidb.engine.result_columns import ResultColumn
+from simulator.tidb.errors import error_number, sqlstate
 
 
 def ok_packet(

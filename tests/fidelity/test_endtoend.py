@@ -39,7 +39,7 @@ from simulator.run.steps import sql
 from simulator.ticdc.ddl import events as job_events
 from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.tidb.engine.outcome import FailedStatement
-from simulator.tidb.sql_engine.errors import error_number
+from simulator.tidb.errors import error_number
 
 FAST = r"v8\.0\.0\.(rows-00|txn-1|types-1)"
 """Cases that are not marked slow: one release, a part of the rows, types and transactions."""

@@ -22,11 +22,11 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.engine.outcome import CommittedTransaction, FailedStatement, TableChanges
 from simulator.tidb.engine.upstream import Upstream, new_upstream
+from simulator.tidb.errors import error_number
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.errors import error_number
 
 DEFAULT = Path(__file__).parent.parent / "stories"
 START_MS = 1_700_000_000_000

@@ -17,11 +17,11 @@ from simulator.tidb.ddl.lookups import lower_names
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.engine.outcome import CommittedTransaction, FailedStatement, StatementOutcome
 from simulator.tidb.engine.upstream import Upstream, new_upstream
+from simulator.tidb.errors import error_number
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.syntax import AlterTable, IntervalPartitionSpec
 from simulator.tidb.syntax.definitions import Statement
 

@@ -30,7 +30,7 @@ from simulator.run.steps.sql import execute_statement
 from simulator.settings import TEXT, TEXTS, to_text
 from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.engine.upstream import Upstream
-from simulator.tidb.sql_engine.errors import error_number
+from simulator.tidb.errors import error_number
 
 KINDS = ("insert", "update", "delete")
 TOTALS = ("ddl", "messages")

@@ -22,6 +22,7 @@ from simulator.sources.generate.rounds import ROUNDS, Round, chosen_rows, rounds
 from simulator.sources.generate.values.generators import ColumnGenerator, NumberSequence, RowTime
 from simulator.sources.generate.values.scripted_values import Draw, draws, is_time, keyed
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
+from simulator.tidb.engine import clock
 from simulator.tidb.engine.changes import committed_transaction, table_changes
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.direct_writes import changed_rows, delete_rows, insert_rows, update_rows
@@ -30,10 +31,9 @@ from simulator.tidb.engine.outcome import TableChanges
 from simulator.tidb.engine.rows import Location
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.upstream import Upstream, upstream_of
-from simulator.tidb.exprs.tables import places_of
+from simulator.tidb.expressions.tables import places_of
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.definitions import TableName
 

@@ -36,14 +36,14 @@ from simulator.ticdc.table_info import handle_key
 from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
 from simulator.tidb.engine.session_statements import resolve_execute
+from simulator.tidb.engine.session_variables import parse_sql_mode
+from simulator.tidb.engine.settings import DEFAULT_SQL_MODE
 from simulator.tidb.engine.upstream import Upstream, new_upstream
+from simulator.tidb.errors import error_number
 from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.errors import error_number
-from simulator.tidb.sql_engine.sessions.session_variables import parse_sql_mode
-from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE
 from simulator.tidb.syntax import session as syntax
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.expressions import Literal

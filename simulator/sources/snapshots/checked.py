@@ -20,7 +20,7 @@ from simulator.sources.snapshots.physical import locate_rows
 from simulator.sources.snapshots.pieces import FilePiece
 from simulator.sources.snapshots.records import RawRows
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.exprs.generated_columns import compute_generated_columns
+from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
 from simulator.tidb.values.conversion import accepted_values, tidb_text

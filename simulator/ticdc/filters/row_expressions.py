@@ -23,13 +23,13 @@ from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.ticdc.older_rows import without_marks
 from simulator.ticdc.time_zone import images_in_zone
 from simulator.tidb.expressions import trees
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.context import Context
+from simulator.tidb.expressions.expression import Evaluate, Expression, fixed
+from simulator.tidb.expressions.over_columns import needed_columns, over_columns
+from simulator.tidb.expressions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
+from simulator.tidb.expressions.tables import TableScope
 from simulator.tidb.expressions.trees import find_column, uncomputable_part, walk
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.context import Context
-from simulator.tidb.exprs.expression import Evaluate, Expression, fixed
-from simulator.tidb.exprs.over_columns import needed_columns, over_columns
-from simulator.tidb.exprs.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
-from simulator.tidb.exprs.tables import TableScope
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import Call, ColumnName, ContextExpression, Node, RowExpression

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from simulator.tidb import syntax
 from simulator.tidb.engine.relation import Values
 from simulator.tidb.engine.scope import Field, QueryScope
+from simulator.tidb.engine.settings import ROW_ID
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.conversions import as_text
+from simulator.tidb.expressions.expression import INTEGER_KINDS, Evaluate, Expression, Row, apply, fixed
 from simulator.tidb.expressions.trees import strip_parentheses, walk
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.conversions import as_text
-from simulator.tidb.exprs.expression import INTEGER_KINDS, Evaluate, Expression, Row, apply, fixed
 from simulator.tidb.model.table import Column, IndexColumn, Table, row_id_column
 from simulator.tidb.model.types import INTEGER_BITS, is_binary, is_text
-from simulator.tidb.sql_engine.storage.row_keys import cached_by_table, columns_by_name
-from simulator.tidb.sql_engine.storage.state import ROW_ID
 from simulator.tidb.storage.row_keys import RowKey, encoder, entry_keys
 from simulator.tidb.storage.rows import Handle
+from simulator.tidb.storage.table_keys import cached_by_table, columns_by_name
 from simulator.tidb.storage.tables import StoredTable
 
 if TYPE_CHECKING:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from simulator.errors import SqlError
 from simulator.tidb.engine.scope import QueryScope
+from simulator.tidb.engine.session_variables import variable_text
 from simulator.tidb.engine.sorting import distinct_key, sort_key, sorted_by
-from simulator.tidb.exprs import decimals
-from simulator.tidb.exprs.arithmetic import as_bits
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.context import WARNED
-from simulator.tidb.exprs.conversions import as_decimal, as_real, as_text, integer_value
-from simulator.tidb.exprs.expression import (
+from simulator.tidb.errors import not_simulated, sql_error
+from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions.arithmetic import as_bits
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.context import WARNED
+from simulator.tidb.expressions.conversions import as_decimal, as_real, as_text, integer_value
+from simulator.tidb.expressions.expression import (
     MAX_SCALE,
     Evaluate,
     Expression,
@@ -30,10 +32,8 @@ from simulator.tidb.exprs.expression import (
     real,
     replace,
 )
-from simulator.tidb.exprs.json_documents import as_json_item
+from simulator.tidb.expressions.json_documents import as_json_item
 from simulator.tidb.functions.json_functions import json_merged, json_pair
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error
-from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.syntax.queries import Aggregate
 
 if TYPE_CHECKING:

@@ -20,19 +20,19 @@ from simulator.tidb.datums.floats import float_text
 from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.datums.problems import CastProblem
 from simulator.tidb.ddl.definitions.defaults import implicit_value, row_default
+from simulator.tidb.engine.clock import default_time_text, now_text
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.quick_casts import QuickCast, quick_casts
 from simulator.tidb.engine.scope import QueryScope, StatementCompilation, new_compilation
+from simulator.tidb.errors import sql_error, sql_error_with_text
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.datums import datum_of
+from simulator.tidb.expressions.expression import Evaluate
+from simulator.tidb.expressions.tables import generated_value, places_of
 from simulator.tidb.expressions.trees import parse_expression
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.datums import datum_of
-from simulator.tidb.exprs.expression import Evaluate
-from simulator.tidb.exprs.tables import generated_value, places_of
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family
-from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.sessions.clock import default_time_text, now_text
-from simulator.tidb.sql_engine.storage.row_keys import cached_by_table
+from simulator.tidb.storage.table_keys import cached_by_table
 from simulator.tidb.storage.tables import Cells
 
 Cell = bytes | None

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
-from simulator.tidb.exprs.conversions import as_boolean
-from simulator.tidb.exprs.expression import Evaluate
-from simulator.tidb.exprs.tables import table_expression
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.conversions import as_boolean
+from simulator.tidb.expressions.expression import Evaluate
+from simulator.tidb.expressions.tables import table_expression
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.storage.row_keys import cached_by_table
+from simulator.tidb.storage.table_keys import cached_by_table
 from simulator.tidb.storage.tables import Cells
 
 

@@ -17,15 +17,15 @@ from simulator.tidb import syntax
 from simulator.tidb.engine.filters import Filtered
 from simulator.tidb.engine.relation import Relation, Selected, Values, export, held, materialised, projected
 from simulator.tidb.engine.scope import TOP, Fields, QueryScope
+from simulator.tidb.engine.session_variables import variable_text
 from simulator.tidb.engine.sorting import distinct_key
 from simulator.tidb.engine.sources import build_source, renamed
+from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
+from simulator.tidb.expressions.casts import cast
+from simulator.tidb.expressions.conversions import as_text
+from simulator.tidb.expressions.expression import Evaluate, Expression, apply, replace
+from simulator.tidb.expressions.texts import as_blob
 from simulator.tidb.expressions.trees import strip_parentheses
-from simulator.tidb.exprs.casts import cast
-from simulator.tidb.exprs.conversions import as_text
-from simulator.tidb.exprs.expression import Evaluate, Expression, apply, replace
-from simulator.tidb.exprs.texts import as_blob
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.context import StatementContext

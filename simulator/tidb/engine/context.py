@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from simulator.errors import SqlError
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.exprs.context import MAX_WARNINGS, Context
+from simulator.tidb.engine import clock
+from simulator.tidb.engine.session_variables import variable_text
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.context import MAX_WARNINGS, Context
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.sessions import clock
-from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.storage.database import Schema, new_table, redefined
 from simulator.tidb.storage.rows import NEWEST
 from simulator.tidb.storage.tables import StoredTable

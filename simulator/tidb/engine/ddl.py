@@ -20,6 +20,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, changed_tables, object_key,
 from simulator.tidb.ddl.execute import attempt
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.ddl.session import Session as DdlSession
+from simulator.tidb.engine import clock
 from simulator.tidb.engine.checks import verify_added_checks, with_stored_checks
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl_rows import Conversion
@@ -27,12 +28,11 @@ from simulator.tidb.engine.ddl_tables import tables_after, used_tables, with_cha
 from simulator.tidb.engine.foreign_keys import verify_added_keys
 from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.queries import query_columns
+from simulator.tidb.engine.session_variables import variable_text
+from simulator.tidb.engine.settings import FinishedJob, SqlSession
+from simulator.tidb.errors import not_simulated, sql_error_with_text
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error_with_text
-from simulator.tidb.sql_engine.sessions import clock
-from simulator.tidb.sql_engine.sessions.session_variables import variable_text
-from simulator.tidb.sql_engine.storage.state import FinishedJob, SqlSession
 from simulator.tidb.storage.database import Database, Schema
 from simulator.tidb.storage.transactions import Transaction
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from simulator.tidb import syntax
+from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.storage.array_keys import entries_of
 from simulator.tidb.storage.auto_ids import highest_counters
 from simulator.tidb.storage.partitions import no_partition_error, partition_of

@@ -19,8 +19,8 @@ from simulator.tidb.engine.changes import table_changes
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl_values import Cell, convert_cells
 from simulator.tidb.engine.outcome import CommittedTransaction
+from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import Column, Index, Table, visible_columns
-from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.storage.array_keys import array_keys, entries_of
 from simulator.tidb.storage.row_keys import RowKey, entry_keys, shown_key
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, Layout, TableRows, Version

@@ -13,8 +13,8 @@ from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl_partitions import PARTITION_SPECS, exchanged, with_partitions_of
 from simulator.tidb.engine.ddl_rows import Apply, Conversion, convert_table, reorganized_columns, rewriting_transactions
 from simulator.tidb.engine.outcome import CommittedTransaction
+from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.errors import sql_error_with_text
 from simulator.tidb.storage.auto_ids import counters_with_options, restarted_counters, unused_counters
 from simulator.tidb.storage.database import Database, new_table
 from simulator.tidb.storage.tables import Ids, StoredTable

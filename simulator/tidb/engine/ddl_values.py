@@ -15,11 +15,11 @@ from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.kinds import Datum, cell_datum, datum_text
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.problems import CastProblem
+from simulator.tidb.engine import clock
 from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.values.durations import round_duration
 from simulator.tidb.values.moments import number_moment
 

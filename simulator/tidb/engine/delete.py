@@ -14,8 +14,8 @@ from simulator.tidb.engine.queries import match
 from simulator.tidb.engine.relation import Base
 from simulator.tidb.engine.rows import Location, RowWriter
 from simulator.tidb.engine.scope import new_compilation
+from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
-from simulator.tidb.sql_engine.errors import sql_error
 
 
 def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutcome:

@@ -17,7 +17,7 @@ from simulator.tidb.engine.ids import AutoIds
 from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.rows import Location, RowWriter
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
+from simulator.tidb.storage.table_keys import columns_by_name
 from simulator.tidb.storage.tables import Cells
 
 Inputs = Mapping[str, pa.Array]

@@ -15,11 +15,11 @@ from simulator.tidb.engine.new_rows import NOWHERE, is_default
 from simulator.tidb.engine.relation import Values, table_fields
 from simulator.tidb.engine.rows import Location
 from simulator.tidb.engine.scope import Fields, QueryScope
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.datums import datum_of
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
+from simulator.tidb.storage.table_keys import columns_by_name
 from simulator.tidb.storage.tables import Cells
 from simulator.tidb.syntax.dml import Assignment
 from simulator.tidb.syntax.expressions import Node

@@ -9,11 +9,11 @@ from simulator.tidb import syntax
 from simulator.tidb.engine.access import Comparison, TableReader, comparison_of, handle_column
 from simulator.tidb.engine.relation import Base, Relation, Values, checked, held, table_fields
 from simulator.tidb.engine.scope import TOP, Field, QueryScope, known_function
+from simulator.tidb.expressions.comparisons import comparison_operands, of_today
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.conversions import as_boolean
+from simulator.tidb.expressions.expression import MOMENT_KINDS, Evaluate, Expression, Row
 from simulator.tidb.expressions.trees import walk
-from simulator.tidb.exprs.comparisons import comparison_operands, of_today
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.conversions import as_boolean
-from simulator.tidb.exprs.expression import MOMENT_KINDS, Evaluate, Expression, Row
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.storage.tables import StoredTable
 

@@ -16,11 +16,11 @@ from simulator.tidb.engine.assign import UPDATE, RowValues
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.references import are_enforced, referring_keys
 from simulator.tidb.engine.rows import KeyedRow, Location, RowWriter
+from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import ForeignKey, Table, has_common_handle, visible_columns
-from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
 from simulator.tidb.storage.row_keys import SIGN, RowKey, encoder, entry_keys, is_unsigned_handle
 from simulator.tidb.storage.rows import Handle
+from simulator.tidb.storage.table_keys import columns_by_name
 from simulator.tidb.storage.tables import Cells, StoredTable
 
 CASCADES = ("CASCADE", "SET NULL")

@@ -14,10 +14,10 @@ from simulator.tidb.engine.aggregates import Start, compile_aggregate
 from simulator.tidb.engine.relation import CELL_SIZE, ROW_SIZE, Relation, Values
 from simulator.tidb.engine.scope import Field, Known, QueryScope, map_expression
 from simulator.tidb.engine.sorting import distinct_key
+from simulator.tidb.errors import sql_error, sql_error_with_text
+from simulator.tidb.expressions.expression import Evaluate, Expression
 from simulator.tidb.expressions.trees import conjuncts, strip_parentheses
-from simulator.tidb.exprs.expression import Evaluate, Expression
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.syntax.expressions import Binary, ColumnName, Literal, Node
 from simulator.tidb.syntax.queries import Aggregate
 

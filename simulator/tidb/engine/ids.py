@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from simulator.errors import SqlError
 from simulator.tidb.datums.floats import float_text
 from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.settings import SqlSession
+from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Column, visible_columns
-from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.storage.state import SqlSession
 from simulator.tidb.storage.auto_ids import (
     auto_allocator,
     auto_column,

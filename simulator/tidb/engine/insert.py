@@ -24,8 +24,8 @@ from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.relation import CELL_SIZE, CHECKED_ROWS, ROW_SIZE, Values
 from simulator.tidb.engine.rows import KeyedRow, RowWriter
 from simulator.tidb.engine.selected_rows import SelectedRows
+from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.storage.tables import Cells
 from simulator.tidb.syntax.dml import Insert
 

@@ -11,10 +11,10 @@ from simulator.tidb.engine.access import Comparison
 from simulator.tidb.engine.filters import Lookup, TableRelation, compile_condition, filtered, hashed, is_movable, lookup
 from simulator.tidb.engine.relation import CHECKED_ROWS, Relation, Rows, Values, materialised
 from simulator.tidb.engine.scope import Field, Fields, QueryScope
+from simulator.tidb.expressions.comparisons import comparison
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.expression import Evaluate, Expression
 from simulator.tidb.expressions.trees import strip_parentheses, walk
-from simulator.tidb.exprs.comparisons import comparison
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.expression import Evaluate, Expression
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.context import StatementContext

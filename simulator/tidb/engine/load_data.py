@@ -13,19 +13,19 @@ from itertools import islice
 from simulator.columns.cells import escaped
 from simulator.tidb.datums.kinds import Datum
 from simulator.tidb.engine.assign import LOAD, Cell, RowValues
+from simulator.tidb.engine.clock import now_text
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.delimited_text import Row, rows_of
 from simulator.tidb.engine.insert import Insertion
 from simulator.tidb.engine.names import resolve_columns, resolve_table
 from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.scope import Known, QueryScope
+from simulator.tidb.errors import sql_error, sql_error_with_text
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.datums import datum_of
+from simulator.tidb.expressions.expression import Expression, place
 from simulator.tidb.expressions.trees import replace_nodes
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.datums import datum_of
-from simulator.tidb.exprs.expression import Expression, place
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.sessions.clock import now_text
 from simulator.tidb.storage.tables import Cells
 from simulator.tidb.syntax.dml import Insert
 from simulator.tidb.syntax.expressions import ContextExpression, Node
@@ -42,6 +42,11 @@ def load_data(file: LoadFile, context: StatementContext) -> StatementOutcome:
     loaded = LoadedRows(statement, data, table, context)
     insert = Insert(statement.table, None, (), ignore=not statement.replace, replace=statement.replace)
     return Insertion(insert, table, context).load(loaded.rows())
+
+
+def check_load(statement: LoadData, context: StatementContext) -> None:
+    """Raise SqlError for a statement whose names mean nothing."""
+    LoadedRows(statement, b"", resolve_table(context, statement.table, "insert into"), context)
 
 
 class LoadedRows:

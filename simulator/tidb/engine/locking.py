@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.tidb.engine.relation import Base, Relation, Values
 from simulator.tidb.engine.scope import QueryScope
-from simulator.tidb.sql_engine.errors import sql_error_with_text
-from simulator.tidb.sql_engine.sessions.session_variables import variable_text
+from simulator.tidb.engine.session_variables import variable_text
+from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.storage.locks import LockWait
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.settings import ROW_ID
+from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import Column, Table, row_id_column
-from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
-from simulator.tidb.sql_engine.storage.state import ROW_ID
+from simulator.tidb.storage.table_keys import columns_by_name
 from simulator.tidb.syntax.definitions import TableName
 
 

@@ -9,11 +9,11 @@ from itertools import chain
 from simulator.tidb.engine.assign import Cell, RowValues, fixed_defaults, has_default, is_automatic
 from simulator.tidb.engine.relation import table_fields
 from simulator.tidb.engine.scope import Fields, QueryScope
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.datums import NotLiteral, datum_of, literal_datum
-from simulator.tidb.exprs.expression import Evaluate, null
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.datums import NotLiteral, datum_of, literal_datum
+from simulator.tidb.expressions.expression import Evaluate, null
 from simulator.tidb.model.table import Column
-from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.storage.tables import Cells
 from simulator.tidb.syntax.dml import DefaultValue
 from simulator.tidb.syntax.expressions import Literal, Node, names_in

@@ -13,8 +13,8 @@ import pyarrow as pa
 from simulator.errors import DdlError, SqlError
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job
+from simulator.tidb.engine.result_columns import ResultColumn
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.syntax.definitions import Statement
 
 

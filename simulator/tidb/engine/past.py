@@ -7,13 +7,13 @@ from functools import lru_cache
 
 from simulator import tso
 from simulator.tidb import syntax
+from simulator.tidb.engine.clock import EPOCH, time_zone
 from simulator.tidb.engine.scope import QueryScope
-from simulator.tidb.exprs.comparisons import as_moment
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.moments import as_datetime, moment_of_text
-from simulator.tidb.sql_engine.errors import sql_error_with_text
-from simulator.tidb.sql_engine.sessions.clock import EPOCH, time_zone
-from simulator.tidb.sql_engine.storage.state import SqlSession
+from simulator.tidb.engine.settings import SqlSession
+from simulator.tidb.errors import sql_error_with_text
+from simulator.tidb.expressions.comparisons import as_moment
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.moments import as_datetime, moment_of_text
 from simulator.tidb.storage.database import Database
 
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.clock import time_zone
 from simulator.tidb.engine.relation import Base
+from simulator.tidb.expressions.casts import cast
+from simulator.tidb.expressions.context import TRUNCATED, Context
+from simulator.tidb.expressions.expression import Expression, apply_in_context
 from simulator.tidb.expressions.trees import conjuncts, strip_parentheses, walk
-from simulator.tidb.exprs.casts import cast
-from simulator.tidb.exprs.context import TRUNCATED, Context
-from simulator.tidb.exprs.expression import Expression, apply_in_context
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS
-from simulator.tidb.sql_engine.sessions.clock import time_zone
 from simulator.tidb.values.moments import as_utc, parse_stored_moment
 
 

@@ -17,11 +17,11 @@ from simulator.tidb.engine.insert import assigned_columns
 from simulator.tidb.engine.names import resolve_table
 from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.queries import query_columns
+from simulator.tidb.engine.result_columns import ResultColumn
+from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, PreparedStatement, SqlSession
 from simulator.tidb.engine.variables import reading_context
 from simulator.tidb.parser.expressions.literals import float_literal
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
-from simulator.tidb.sql_engine.result_columns import ResultColumn
-from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, PreparedStatement, SqlSession
 from simulator.tidb.syntax.show import Show
 
 if TYPE_CHECKING:

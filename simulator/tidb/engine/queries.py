@@ -12,15 +12,15 @@ from simulator.tidb.engine.filters import TableRelation, compile_condition, filt
 from simulator.tidb.engine.locking import Locking
 from simulator.tidb.engine.outcome import ResultSet
 from simulator.tidb.engine.relation import CELL_SIZE, CHECKED_ROWS, ROW_SIZE, Base, Relation, Values, held
+from simulator.tidb.engine.result_columns import ResultColumn
 from simulator.tidb.engine.results import result_column, sent
 from simulator.tidb.engine.scope import QueryScope, StatementCompilation, new_compilation
 from simulator.tidb.engine.selects import build_query
+from simulator.tidb.engine.session_variables import variable_text
 from simulator.tidb.engine.sorting import SortKey, limited, sort_key, sorted_rows
 from simulator.tidb.engine.sources import build_source
+from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.trees import conjuncts
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.sql_engine.result_columns import ResultColumn
-from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, WithTree
 

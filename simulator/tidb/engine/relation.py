@@ -13,18 +13,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.clock import UTC, time_zone
 from simulator.tidb.engine.scope import Field, Fields, QueryScope, map_expression
-from simulator.tidb.exprs.context import Context
-from simulator.tidb.exprs.expression import Evaluate, Expression, Row, apply, apply_in_context, place, replace
-from simulator.tidb.exprs.literals import column_value
-from simulator.tidb.exprs.moments import as_datetime, of_datetime
-from simulator.tidb.exprs.tables import places_of, table_column
+from simulator.tidb.engine.settings import ROW_ID
+from simulator.tidb.expressions.context import Context
+from simulator.tidb.expressions.expression import Evaluate, Expression, Row, apply, apply_in_context, place, replace
+from simulator.tidb.expressions.literals import column_value
+from simulator.tidb.expressions.moments import as_datetime, of_datetime
+from simulator.tidb.expressions.tables import places_of, table_column
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.sql_engine.sessions.clock import UTC, time_zone
-from simulator.tidb.sql_engine.storage.row_keys import cached_by_table
-from simulator.tidb.sql_engine.storage.state import ROW_ID
 from simulator.tidb.storage.row_keys import row_id
+from simulator.tidb.storage.table_keys import cached_by_table
 from simulator.tidb.storage.tables import StoredTable
 
 if TYPE_CHECKING:

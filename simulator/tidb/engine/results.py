@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.tidb.engine.result_columns import ResultColumn, table_column, type_flags
 from simulator.tidb.engine.scope import Field
-from simulator.tidb.exprs.conversions import as_text, with_shown_digits
-from simulator.tidb.exprs.expression import Evaluate, Expression, apply, place
-from simulator.tidb.exprs.numbers import real_text
-from simulator.tidb.exprs.texts import as_blob
+from simulator.tidb.expressions.conversions import as_text, with_shown_digits
+from simulator.tidb.expressions.expression import Evaluate, Expression, apply, place
+from simulator.tidb.expressions.numbers import real_text
+from simulator.tidb.expressions.texts import as_blob
 from simulator.tidb.functions.elementary import shown
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType, is_text
-from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column, type_flags
-from simulator.tidb.sql_engine.storage.row_keys import cached_by_table
+from simulator.tidb.storage.table_keys import cached_by_table
 
 TYPES = {
     "bool": ColumnType("tinyint", 1),

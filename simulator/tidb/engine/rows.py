@@ -15,8 +15,8 @@ from simulator.tidb.engine.checks import check_conditions
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ids import advance_after_update, allocate_row_ids
 from simulator.tidb.engine.references import is_related
+from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
-from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.storage.array_keys import array_keys, entries_of
 from simulator.tidb.storage.auto_ids import auto_column
 from simulator.tidb.storage.partitions import no_partition_error, partition_of

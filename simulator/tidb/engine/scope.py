@@ -15,13 +15,13 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.engine.session_functions import session_function
-from simulator.tidb.exprs.compile import Compilation, compile_function
-from simulator.tidb.exprs.expression import Evaluate, Expression, Function, Row, fixed, replace
-from simulator.tidb.exprs.literals import column_value
-from simulator.tidb.exprs.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
+from simulator.tidb.engine.session_variables import variable_text
+from simulator.tidb.errors import not_simulated, sql_error
+from simulator.tidb.expressions.compile import Compilation, compile_function
+from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, fixed, replace
+from simulator.tidb.expressions.literals import column_value
+from simulator.tidb.expressions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error
-from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.context import StatementContext

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.scope import Field, Fields, Known, QueryScope
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.expression import Expression
 from simulator.tidb.expressions.trees import replace_nodes, strip_parentheses
-from simulator.tidb.exprs.expression import Expression
-from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.syntax.expressions import ColumnName, Literal, Node, names_in
 
 

@@ -15,13 +15,13 @@ from simulator.tidb.engine.queries import evaluate_subqueries, selected
 from simulator.tidb.engine.relation import Values
 from simulator.tidb.engine.scope import Field, Fields, new_compilation
 from simulator.tidb.engine.selects import contains_aggregate
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.datums import datum_of
+from simulator.tidb.expressions.expression import Expression
 from simulator.tidb.expressions.trees import strip_parentheses
-from simulator.tidb.exprs.datums import datum_of
-from simulator.tidb.exprs.expression import Expression
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
+from simulator.tidb.storage.table_keys import columns_by_name
 from simulator.tidb.storage.tables import Cells
 from simulator.tidb.syntax.dml import Insert
 from simulator.tidb.syntax.expressions import ColumnName, Node, names_in

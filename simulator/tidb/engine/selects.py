@@ -31,10 +31,10 @@ from simulator.tidb.engine.set_operations import build_set_operation
 from simulator.tidb.engine.sorting import SortKey, distinct_key, limited, sort_key, sorted_rows
 from simulator.tidb.engine.sources import build_source
 from simulator.tidb.engine.windows import Windows
+from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.expression import Expression
 from simulator.tidb.expressions.trees import conjuncts, replace_nodes, strip_parentheses, walk
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.expression import Expression
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.syntax.queries import OrderItem
 
 if TYPE_CHECKING:

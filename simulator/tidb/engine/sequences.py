@@ -8,8 +8,8 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, SequenceInfo, object_key
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.scope import QueryScope
-from simulator.tidb.exprs.expression import Expression, Row
-from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
+from simulator.tidb.errors import sql_error, sql_error_with_text
+from simulator.tidb.expressions.expression import Expression, Row
 from simulator.tidb.storage.sequences import RunOut, SequenceValues
 
 

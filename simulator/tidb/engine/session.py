@@ -28,12 +28,12 @@ from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutco
 from simulator.tidb.engine.past import past_of_session
 from simulator.tidb.engine.queries import run_query
 from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute
+from simulator.tidb.engine.session_variables import variable_text
 from simulator.tidb.engine.set_variables import system_variable_set
+from simulator.tidb.engine.settings import LastStatement, SqlSession
 from simulator.tidb.engine.temporary import TemporaryTables, execute_on_local
 from simulator.tidb.engine.update import update
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.sessions.session_variables import variable_text
-from simulator.tidb.sql_engine.storage.state import LastStatement, SqlSession
+from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.storage.database import Database
 from simulator.tidb.storage.locks import LockWait, Pause
 from simulator.tidb.storage.rows import NEWEST

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from simulator import tso
 from simulator.errors import SqlError
 from simulator.releases import Release
-from simulator.tidb.exprs.context import Context
-from simulator.tidb.exprs.conversions import as_integer, as_real, as_text
-from simulator.tidb.exprs.expression import Evaluate, Expression, Function, Row, apply, fixed
-from simulator.tidb.exprs.moments import of_datetime
-from simulator.tidb.sql_engine.errors import sql_error_with_text
-from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.engine import clock
+from simulator.tidb.errors import sql_error_with_text
+from simulator.tidb.expressions.context import Context
+from simulator.tidb.expressions.conversions import as_integer, as_real, as_text
+from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, apply, fixed
+from simulator.tidb.expressions.moments import of_datetime
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.session import Session

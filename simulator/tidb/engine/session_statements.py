@@ -14,7 +14,7 @@ from simulator.tidb.engine.prepared import columns_of_prepared, deallocate, prep
 from simulator.tidb.engine.scope import QueryScope, new_compilation
 from simulator.tidb.engine.set_variables import noop_warnings, set_variables
 from simulator.tidb.engine.variables import evaluate_alone, reading_context
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error
+from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.load_data import LoadData
 from simulator.tidb.syntax.show import Show

@@ -11,10 +11,10 @@ from simulator.tidb.engine.filters import Filtered
 from simulator.tidb.engine.relation import Relation, Selected, Values, export, projected
 from simulator.tidb.engine.scope import QueryScope
 from simulator.tidb.engine.sorting import distinct_key
-from simulator.tidb.exprs.choices import common_type, convert_to
-from simulator.tidb.exprs.collations import union_collation, with_collation
-from simulator.tidb.exprs.expression import Evaluate, Expression, replace
-from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.choices import common_type, convert_to
+from simulator.tidb.expressions.collations import union_collation, with_collation
+from simulator.tidb.expressions.expression import Evaluate, Expression, replace
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.context import StatementContext

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.past import snapshot_ts
+from simulator.tidb.engine.session_variables import NAMES, check_name, set_variable, variable_text
+from simulator.tidb.engine.settings import SqlSession
+from simulator.tidb.engine.variable_validation import VARIABLES
 from simulator.tidb.engine.variables import evaluate_alone, reading_context, with_user_variable
-from simulator.tidb.exprs.conversions import as_text
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error
-from simulator.tidb.sql_engine.sessions.session_variables import NAMES, check_name, set_variable, variable_text
-from simulator.tidb.sql_engine.sessions.variable_validation import VARIABLES
-from simulator.tidb.sql_engine.storage.state import SqlSession
+from simulator.tidb.errors import not_simulated, sql_error
+from simulator.tidb.expressions.conversions import as_text
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.session import Session

@@ -9,12 +9,12 @@ from simulator.tidb.engine.filters import compile_condition
 from simulator.tidb.engine.outcome import ResultSet
 from simulator.tidb.engine.queries import evaluate_subqueries
 from simulator.tidb.engine.relation import table_fields
+from simulator.tidb.engine.result_columns import ResultColumn, type_flags
 from simulator.tidb.engine.scope import QueryScope, new_compilation
 from simulator.tidb.engine.show_catalog import CATALOG_KINDS
 from simulator.tidb.engine.show_server import SERVER_KINDS
 from simulator.tidb.engine.shown import Shown
 from simulator.tidb.engine.system_tables import cells_of_row
-from simulator.tidb.sql_engine.result_columns import ResultColumn, type_flags
 from simulator.tidb.storage.tables import Cells
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.show import Show

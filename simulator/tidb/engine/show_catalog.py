@@ -14,15 +14,15 @@ from simulator.tidb.ddl.create_table_text import (
     create_view_text,
     quote_ansi,
 )
+from simulator.tidb.engine.clock import local_timestamp
 from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.settings import SqlSession
 from simulator.tidb.engine.shown import ShowKind, Shown, shown
 from simulator.tidb.engine.system_tables import ROWS, all_databases
 from simulator.tidb.engine.views import view_table
+from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.sessions.clock import local_timestamp
-from simulator.tidb.sql_engine.storage.state import SqlSession
 from simulator.tidb.storage.auto_ids import initial_counters, next_auto_id
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.show import Show

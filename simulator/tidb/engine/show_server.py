@@ -9,14 +9,14 @@ from simulator import tso
 from simulator.errors import SqlError
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.session import Job
+from simulator.tidb.engine import clock
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.session_functions import current_ts
+from simulator.tidb.engine.settings import FinishedJob
 from simulator.tidb.engine.shown import ShowKind, Shown, shown
+from simulator.tidb.engine.variable_validation import VARIABLES
 from simulator.tidb.engine.variables import shown_variable
-from simulator.tidb.sql_engine.errors import error_number
-from simulator.tidb.sql_engine.sessions import clock
-from simulator.tidb.sql_engine.sessions.variable_validation import VARIABLES
-from simulator.tidb.sql_engine.storage.state import FinishedJob
+from simulator.tidb.errors import error_number
 from simulator.tidb.syntax.show import Show
 from simulator.tidb.system_tables import server
 from simulator.tidb.system_tables.definitions import Row

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from simulator.tidb.engine.relation import Values, held
-from simulator.tidb.exprs.expression import Evaluate, Expression
-from simulator.tidb.exprs.json_documents import json_key
-from simulator.tidb.exprs.texts import compared_text
+from simulator.tidb.expressions.expression import Evaluate, Expression
+from simulator.tidb.expressions.json_documents import json_key
+from simulator.tidb.expressions.texts import compared_text
 from simulator.tidb.syntax.queries import Limit
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from simulator.tidb.engine.names import resolve_partitions
 from simulator.tidb.engine.past import read_as_of
 from simulator.tidb.engine.relation import Relation
 from simulator.tidb.engine.scope import TOP, Field, Fields, QueryScope
+from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.expressions.trees import conjuncts
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 
 BuildQuery = Callable[[syntax.QueryTree, QueryScope], Relation]
 """Returns the relation of a query inside of the queries around it."""

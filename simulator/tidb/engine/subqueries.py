@@ -13,10 +13,10 @@ from simulator.tidb import syntax
 from simulator.tidb.engine.relation import Relation, Values, held
 from simulator.tidb.engine.scope import TOP, QueryScope, map_expression
 from simulator.tidb.engine.selects import build_query
-from simulator.tidb.exprs.comparisons import comparison_operands, of_today
-from simulator.tidb.exprs.compile import compare_rows, constant, row_values
-from simulator.tidb.exprs.expression import MOMENT_KINDS, Evaluate, Expression, Row, boolean
-from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.comparisons import comparison_operands, of_today
+from simulator.tidb.expressions.compile import compare_rows, constant, row_values
+from simulator.tidb.expressions.expression import MOMENT_KINDS, Evaluate, Expression, Row, boolean
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.context import StatementContext

@@ -18,12 +18,12 @@ from simulator.tidb.ddl.create_table_text import list_members
 from simulator.tidb.ddl.expressions.stored_text import stored_partitioning
 from simulator.tidb.ddl.sequence_options import sequence_limits
 from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.variable_validation import VARIABLES
 from simulator.tidb.engine.variables import shown_variable
 from simulator.tidb.engine.views import valid_views
+from simulator.tidb.errors import not_simulated
 from simulator.tidb.model.table import Table, row_id_column
 from simulator.tidb.parser.reserved import RESERVED
-from simulator.tidb.sql_engine.errors import not_simulated
-from simulator.tidb.sql_engine.sessions.variable_validation import VARIABLES
 from simulator.tidb.storage.auto_ids import initial_counters, next_auto_id
 from simulator.tidb.storage.tables import Cells
 from simulator.tidb.system_tables import keys, server

@@ -15,8 +15,8 @@ from simulator.tidb.ddl.catalog import Catalog, Key, object_key, with_tables, wi
 from simulator.tidb.ddl.execute import attempt
 from simulator.tidb.ddl.session import Session as DdlSession
 from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.storage.database import new_table
 from simulator.tidb.storage.rows import TableRows
 from simulator.tidb.storage.tables import Ids, StoredTable

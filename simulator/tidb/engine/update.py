@@ -24,11 +24,11 @@ from simulator.tidb.engine.queries import Matched, match
 from simulator.tidb.engine.relation import Base, Values
 from simulator.tidb.engine.rows import Location, RowWriter
 from simulator.tidb.engine.scope import QueryScope, new_compilation
+from simulator.tidb.errors import sql_error, sql_error_with_text
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.trees import parse_expression
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.datums import datum_of
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.storage.tables import Cells
 
 IGNORED = (1062, 3819, 1526, 1748)

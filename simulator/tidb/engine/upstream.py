@@ -16,9 +16,9 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
 from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.settings import SqlSession
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.sql_engine.storage.allocators import Counters
-from simulator.tidb.sql_engine.storage.state import SqlSession
+from simulator.tidb.storage.allocators import Counters
 from simulator.tidb.storage.array_keys import entries_of
 from simulator.tidb.storage.database import Database
 from simulator.tidb.storage.partitions import partition_of

@@ -14,19 +14,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from simulator.tidb import syntax
+from simulator.tidb.engine import clock
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.scope import QueryScope, new_compilation
 from simulator.tidb.engine.session_functions import current_ts, server_version, version_comment
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.conversions import as_text
-from simulator.tidb.exprs.expression import Evaluate, Expression, Row, fixed
-from simulator.tidb.exprs.literals import number_value, text_value
-from simulator.tidb.exprs.moments import parse_printed_duration, parse_printed_moment
-from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.sessions import clock
-from simulator.tidb.sql_engine.sessions.session_variables import new_session, shown_text, variable_text
-from simulator.tidb.sql_engine.sessions.variable_validation import VARIABLES, is_text
-from simulator.tidb.sql_engine.storage.state import SqlSession
+from simulator.tidb.engine.session_variables import new_session, shown_text, variable_text
+from simulator.tidb.engine.settings import SqlSession
+from simulator.tidb.engine.variable_validation import VARIABLES, is_text
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.conversions import as_text
+from simulator.tidb.expressions.expression import Evaluate, Expression, Row, fixed
+from simulator.tidb.expressions.literals import number_value, text_value
+from simulator.tidb.expressions.moments import parse_printed_duration, parse_printed_moment
 from simulator.tidb.storage.transactions import Transaction
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import ViewInfo
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries import query_columns
+from simulator.tidb.engine.result_columns import NOT_NULL
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.result_columns import NOT_NULL
 
 
 def view_table(view: ViewInfo, context: StatementContext) -> Table:

@@ -17,11 +17,11 @@ from simulator.tidb.engine.aggregates import compile_aggregate
 from simulator.tidb.engine.relation import Values, held
 from simulator.tidb.engine.scope import Known, QueryScope, map_expression
 from simulator.tidb.engine.sorting import SortKey, distinct_key, sort_key
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.choices import common_type, convert_to
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.expression import NUMERIC_KINDS, Evaluate, Expression, null
 from simulator.tidb.expressions.trees import parse_expression, replace_nodes
-from simulator.tidb.exprs.choices import common_type, convert_to
-from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.expression import NUMERIC_KINDS, Evaluate, Expression, null
-from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.syntax.queries import WindowFunction, WindowSpec
 
 if TYPE_CHECKING:

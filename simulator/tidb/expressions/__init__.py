@@ -1,1 +1,1 @@
-"""MySQL expressions over rows: event filters, generated columns, partitions and SQL statements, evaluated by DuckDB."""
+"""Expressions of SQL, compiled to functions of a row."""

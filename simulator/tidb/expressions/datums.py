@@ -1,47 +1,129 @@
-"""Results of expressions as TiDB datums."""
+"""The datums that values are where a column takes them (see `datums.kinds`)."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
 
-from simulator.tidb.expressions.operators.texts import as_blob
-from simulator.tidb.expressions.sql.graph import Sql, sql
-from simulator.tidb.expressions.values.value import Value, as_number, as_text, with_shown_digits
+from simulator.tidb.datums.kinds import Datum
+from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions.conversions import as_text, with_shown_digits
+from simulator.tidb.expressions.expression import (
+    INTEGER_KINDS,
+    MAX_DIGITS,
+    MAX_SCALE,
+    NULL_VALUE,
+    Evaluate,
+    Expression,
+    apply,
+)
 from simulator.tidb.model.table import Column
+from simulator.tidb.syntax.expressions import Literal, Node, Parenthesised, Unary
+
+_TIMES = {
+    "date": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+    "timestamp": re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII),
+    "time": re.compile(r"-?\d{2,3}:\d\d:\d\d(\.\d{1,6})?", re.ASCII),
+}
+"""Time literals that are written as TiDB prints them."""
 
 
-class DatumSql(NamedTuple):
-    """A datum: its kind, and its body as a BLOB (see `datums.kinds`)."""
-
-    kind: str
-    body: Sql
-
-
-def datum_sql(value: Value, column: Column) -> DatumSql:
-    """Return a value as a datum for a column. Only a decimal column takes all digits of a quotient."""
+def datum_of(value: Expression, column: Column) -> Evaluate:
+    """Return an expression as a datum for a column, None for NULL. Only a decimal column takes all digits of a quotient."""
     if value.shown_scale is not None and column.type.name != "decimal":
         value = with_shown_digits(value)
     if value.kind == "null":
-        return DatumSql("string", sql("NULL::BLOB"))
-    cell = value.column_type.name if value.column_type else ""
-    if cell in ("enum", "set") and value.number is not None:
-        return DatumSql(cell, sql("encode({}::VARCHAR || ':' || {})", value.number, value.sql))
-    if cell == "bit" and value.column_type:
-        width = 2 * ((max(value.column_type.length, 1) + 7) // 8)
-        return DatumSql("bit", sql(f"unhex(lpad(to_hex({{}}), {width}, '0'))", value.sql))
-    if cell == "float":
-        return DatumSql("float", sql("encode({}::FLOAT::VARCHAR)", value.sql))
-    if value.kind in ("bool", "int", "uint"):
-        is_unsigned = value.kind == "uint" or value.column_type is not None and value.column_type.unsigned
-        return DatumSql("uint" if is_unsigned else "int", sql("encode({}::VARCHAR)", as_number(value).sql))
-    if value.kind == "real":
-        return DatumSql("double", sql("encode({}::VARCHAR)", value.sql))
-    if value.kind in ("decimal", "wide"):
-        return DatumSql("decimal", sql("encode({}::VARCHAR)", value.sql))
-    if value.kind in ("date", "time", "json"):
-        return DatumSql(value.kind, sql("encode({})", as_text(value)))
-    if value.kind == "datetime":
-        return DatumSql("timestamp" if cell == "timestamp" else "datetime", sql("encode({})", as_text(value)))
+        return NULL_VALUE
+    type = value.column_type
+    if type is not None and type.name in ("enum", "set") and value.number is not None:
+        kind = type.name
+        return apply(lambda number, text: Datum(kind, b"%d:%s" % (number, text.encode())), value.number, value.evaluate)
+    if type is not None and type.name == "bit":
+        size = (max(type.length, 1) + 7) // 8
+        return apply(lambda number: Datum("bit", number.to_bytes(size, "big")), value.evaluate)
+    kind, part, encode = _form(value)
+    return apply(lambda each: Datum(kind, encode(each)), part)
+
+
+def _form(value: Expression) -> tuple[str, Evaluate, Callable[..., bytes]]:
+    """Return the kind of a value's datum, and how its body is made of a part of the value."""
+    kind, type = value.kind, value.column_type
+    if kind in INTEGER_KINDS:
+        is_unsigned = kind == "uint" or type is not None and type.unsigned
+        return "uint" if is_unsigned else "int", value.evaluate, lambda number: b"%d" % number
+    if kind == "real":
+        if type is not None and type.name == "float":
+            return "float", as_text(value), str.encode
+        return "double", value.evaluate, lambda number: repr(number).encode()
+    if kind == "decimal":
+        return "decimal", value.evaluate, lambda number: decimals.text(number).encode()
+    if kind in ("date", "time", "json"):
+        return kind, as_text(value), str.encode
+    if kind == "datetime":
+        is_timestamp = type is not None and type.name == "timestamp"
+        return "timestamp" if is_timestamp else "datetime", as_text(value), str.encode
     if value.is_binary:
-        return DatumSql("bytes" if value.number is None else "literal", as_blob(value))
-    return DatumSql("gbk" if value.collation.startswith("gbk") else "string", sql("encode({})", as_text(value)))
+        return "bytes" if value.number is None else "literal", value.evaluate, lambda text: text.encode("latin-1")
+    is_gbk = value.collation.startswith("gbk")
+    return "gbk" if is_gbk else "string", as_text(value), lambda text: text.encode("utf-8", "surrogatepass")
+
+
+class NotLiteral(Exception):
+    """The value has to be computed as an expression."""
+
+
+def literal_datum(node: Node) -> Datum | None:
+    """Return the value of a literal, or of a number with a sign; None for NULL. Raises NotLiteral."""
+    sign = ""
+    while isinstance(node, (Parenthesised, Unary)):
+        if isinstance(node, Unary):
+            if node.operator not in ("-", "+") or sign and node.operator == "-":
+                raise NotLiteral
+            sign = "-" if node.operator == "-" else sign
+            node = node.operand
+            if not isinstance(node, Literal) or node.kind not in ("integer", "decimal", "float"):
+                raise NotLiteral
+        else:
+            node = node.inner
+    if not isinstance(node, Literal):
+        raise NotLiteral
+    if node.kind == "null":
+        return None
+    if node.kind == "string":
+        if node.charset not in ("", "utf8mb4", "utf8", "binary"):
+            raise NotLiteral
+        if node.charset == "binary":
+            return Datum("bytes", node.text.encode("utf-8", "surrogateescape"))
+        return Datum("string", node.text.encode("utf-8", "surrogatepass"))
+    if node.kind == "boolean":
+        return Datum("int", b"1" if node.text == "TRUE" else b"0")
+    if node.kind in ("hex", "bit"):
+        return Datum("literal", _literal_bytes(node))
+    if node.kind in _TIMES:
+        if not _TIMES[node.kind].fullmatch(node.text):
+            raise NotLiteral
+        return Datum("datetime" if node.kind == "timestamp" else node.kind, node.text.encode())
+    return _number_datum(sign + node.text, node.kind)
+
+
+def _number_datum(text: str, kind: str) -> Datum:
+    if kind == "float":
+        number = float(text)
+        if math.isinf(number):
+            raise NotLiteral
+        return Datum("double", repr(number).encode())
+    if kind == "integer" and -(2**63) <= int(text) < 2**64:
+        return Datum("int" if int(text) < 2**63 else "uint", b"%d" % int(text))
+    whole, _, fraction = text.lstrip("+-").partition(".")
+    if len(whole) + len(fraction) > MAX_DIGITS or len(fraction) > MAX_SCALE:
+        raise NotLiteral
+    value = Decimal(text)
+    return Datum("decimal", decimals.text(value if value else abs(value)).encode())
+
+
+def _literal_bytes(node: Literal) -> bytes:
+    base, digits_per_byte = (2, 8) if node.kind == "bit" else (16, 2)
+    size = (len(node.text) + digits_per_byte - 1) // digits_per_byte
+    return int(node.text or "0", base).to_bytes(size, "big")

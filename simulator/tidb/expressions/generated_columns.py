@@ -12,17 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.errors import SchemaError, SnapshotError
+from simulator.errors import SchemaError, SnapshotError, SqlError
 from simulator.tidb.datums.columns import cast_column
-from simulator.tidb.datums.kinds import datums, nulls, tagged_bodies
+from simulator.tidb.datums.kinds import Datum, datums_of, nulls, tagged_bodies
 from simulator.tidb.datums.modes import Mode
-from simulator.tidb.expressions.datums import datum_sql
-from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
-from simulator.tidb.expressions.sql.graph import identifier
-from simulator.tidb.expressions.translate import TableScope, translate
-from simulator.tidb.expressions.trees import definition_tree, find_column
+from simulator.tidb.expressions.context import Context
+from simulator.tidb.expressions.datums import datum_of
+from simulator.tidb.expressions.over_columns import needed_columns, over_columns
+from simulator.tidb.expressions.tables import generated_value
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.syntax.expressions import names_in
+from simulator.tidb.storage.tables import Cells
 
 STRICT = Mode(frozenset(("STRICT_TRANS_TABLES",)))
 
@@ -31,7 +30,7 @@ class GeneratedColumns(NamedTuple):
     """Computed columns by name, in three forms."""
 
     texts: dict[str, pa.Array]
-    """TiDB texts; those of computed columns are null where the value is NULL or strict mode rejects it."""
+    """TiDB texts; those of computed columns are null where the value is NULL, an error, or rejected by strict mode."""
 
     raw: dict[str, pa.Array]
     """Results of the expressions, as a file would have them."""
@@ -49,12 +48,11 @@ def compute_generated_columns(table: Table, texts: Mapping[str, pa.Array]) -> Ge
     waiting = [column for column in table.columns if column.generated == "stored" and column.name not in texts]
     rows = len(next(iter(texts.values()))) if texts else 0
     while waiting:
-        names = [column.name for column in waiting]
+        names = {column.name for column in waiting}
         ready = [column for column in waiting if _needed_columns(column, table).isdisjoint(names)]
         assert ready, "TiDB takes no generated columns that name each other"
-        scope = TableScope(table, {text: identifier(text) for text in result.texts})
         for column in ready:
-            values = _expression_values(column, scope, result.texts, rows)
+            values = _expression_values(column, table, result.texts, rows)
             result.given[column.name], result.raw[column.name] = values, tagged_bodies(column.type, values)
             result.texts[column.name] = _strict_texts(column, values)
         waiting = [column for column in waiting if column not in ready]
@@ -69,30 +67,32 @@ def _strict_texts(column: Column, values: pa.Array) -> pa.Array:
     return pc.if_else(pa.array(is_rejected), None, cast.texts.cast(pa.string()))
 
 
-def _needed_columns(column: Column, table: Table) -> set[str]:
+def _needed_columns(column: Column, table: Table) -> frozenset[str]:
     """Return the columns that a generated column depends on, directly or by virtual columns; none if it is invalid."""
     try:
-        tree = definition_tree(column.generated_expression, table)
-    except SchemaError:
-        return set()
-    needed = set()
-    for named in names_in(tree):
-        other = find_column(named, table)
-        assert other is not None, "checked before"
-        needed |= _needed_columns(other, table) if other.generated == "virtual" else {other.name}
-    return needed
+        generated_value(table, column)
+    except (SchemaError, SqlError):
+        return frozenset()
+    return needed_columns(table, [column.generated_expression])
 
 
-def _expression_values(column: Column, scope: TableScope, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
+def _expression_values(column: Column, table: Table, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
     """Return the datums of a column's expression."""
     if not rows:
         return nulls(0)
-    table, expression = scope.table, column.generated_expression
     try:
-        value = datum_sql(translate(definition_tree(expression, table), scope), column)
-        return datums(value.kind, evaluate({column.name: value.body}, texts, rows)[column.name])
-    except (SchemaError, EvaluationError) as error:
+        evaluate, context = datum_of(generated_value(table, column), column), Context()
+    except (SchemaError, SqlError) as error:
         raise SnapshotError(
             f"table `{table.schema}`.`{table.name}`: the files leave out generated column {column.name!r} and "
-            f"{expression!r} cannot be computed here: {str(error).splitlines()[0]}"
+            f"{column.generated_expression!r} cannot be computed here: {str(error).splitlines()[0]}"
         ) from None
+
+    def datum(cells: Cells) -> Datum | None:
+        try:
+            value: Datum | None = evaluate(cells, context)
+        except SqlError:
+            return None
+        return value
+
+    return datums_of(over_columns(table, datum, _needed_columns(column, table), texts, rows))

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
-from simulator.tidb.exprs.registry import FUNCTIONS
+from simulator.tidb.expressions.registry import FUNCTIONS
 from simulator.tidb.functions.intervals import COMPOUND_UNITS
 from simulator.tidb.model.table import Column, Table
 

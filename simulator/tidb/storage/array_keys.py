@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simulator.errors import SqlError
-from simulator.tidb.exprs.context import Context
-from simulator.tidb.exprs.conversions import as_text
-from simulator.tidb.exprs.tables import table_expression
+from simulator.tidb.errors import not_simulated, sql_error
+from simulator.tidb.expressions.context import Context
+from simulator.tidb.expressions.conversions import as_text
+from simulator.tidb.expressions.tables import table_expression
 from simulator.tidb.model.table import Index, Table
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error
-from simulator.tidb.sql_engine.storage.row_keys import cached_by_table, is_array
 from simulator.tidb.storage.row_keys import RowKey, entry_keys, part_of, shown_part
+from simulator.tidb.storage.table_keys import cached_by_table, is_array
 from simulator.tidb.storage.tables import Cells
 
 ARRAY = re.compile(

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from simulator import tso
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, object_key, with_database
+from simulator.tidb.engine.settings import FinishedJob
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.storage.state import FinishedJob
 from simulator.tidb.storage.auto_ids import initial_counters
 from simulator.tidb.storage.locks import Locks, LockWait
 from simulator.tidb.storage.named_locks import NamedLocks

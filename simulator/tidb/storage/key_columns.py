@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import raw
-from simulator.tidb.exprs.over_columns import needed_columns, over_columns
-from simulator.tidb.exprs.tables import table_cell
+from simulator.tidb.expressions.over_columns import needed_columns, over_columns
+from simulator.tidb.expressions.tables import table_cell
 from simulator.tidb.keys import encode_index_column
 from simulator.tidb.model.table import Column, IndexColumn, Table
-from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, columns_by_name
 from simulator.tidb.storage.row_keys import NO_STATEMENT, part_of
+from simulator.tidb.storage.table_keys import UniqueKey, columns_by_name
 
 
 def encode_key(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array]) -> pa.Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
-from simulator.tidb.sql_engine.errors import sql_error_with_text
+from simulator.tidb.errors import sql_error_with_text
 
 if TYPE_CHECKING:
     from simulator.tidb.storage.transactions import Transaction

@@ -12,15 +12,15 @@ import pyarrow as pa
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.collations import compare
-from simulator.tidb.exprs.casts import cast
-from simulator.tidb.exprs.comparisons import comparison_operands
-from simulator.tidb.exprs.context import Context
-from simulator.tidb.exprs.expression import Evaluate, Expression
-from simulator.tidb.exprs.over_columns import needed_columns, over_columns
-from simulator.tidb.exprs.tables import places_of, table_column, table_expression
+from simulator.tidb.errors import not_simulated, sql_error
+from simulator.tidb.expressions.casts import cast
+from simulator.tidb.expressions.comparisons import comparison_operands
+from simulator.tidb.expressions.context import Context
+from simulator.tidb.expressions.expression import Evaluate, Expression
+from simulator.tidb.expressions.over_columns import needed_columns, over_columns
+from simulator.tidb.expressions.tables import places_of, table_column, table_expression
 from simulator.tidb.model.table import Column, Partitioning, Table
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error
-from simulator.tidb.sql_engine.storage.row_keys import cached_by_table, columns_by_name
+from simulator.tidb.storage.table_keys import cached_by_table, columns_by_name
 from simulator.tidb.storage.tables import Cells
 
 KEY_TYPES = frozenset(

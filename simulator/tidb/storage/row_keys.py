@@ -15,15 +15,15 @@ import pyarrow as pa
 
 from simulator.columns.cells import unescaped
 from simulator.tidb.collations.compare import has_weights, pads_spaces
-from simulator.tidb.exprs.context import Context
-from simulator.tidb.exprs.conversions import as_text
-from simulator.tidb.exprs.tables import places_of, table_cell, table_expression
-from simulator.tidb.exprs.texts import collation_key
+from simulator.tidb.expressions.context import Context
+from simulator.tidb.expressions.conversions import as_text
+from simulator.tidb.expressions.tables import places_of, table_cell, table_expression
+from simulator.tidb.expressions.texts import collation_key
 from simulator.tidb.keys import encode_index_column
 from simulator.tidb.model.table import IndexColumn, Table, has_common_handle, row_id_column
 from simulator.tidb.model.types import ColumnType, family, is_binary, is_text
-from simulator.tidb.sql_engine.storage.row_keys import cached_by_table, columns_by_name, is_array
 from simulator.tidb.storage.rows import Handle
+from simulator.tidb.storage.table_keys import cached_by_table, columns_by_name, is_array
 from simulator.tidb.storage.tables import Cells
 
 SIGN = 1 << 63

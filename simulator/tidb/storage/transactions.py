@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.storage.locks import LockWait
 from simulator.tidb.storage.row_keys import RowKey
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, TableRows, Version

@@ -12,12 +12,12 @@ from simulator.releases import Release
 from simulator.tidb.ddl.create_table_text import current_time, has_charset
 from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.ddl.expressions.stored_text import stored_expression
+from simulator.tidb.engine.clock import local_timestamp
+from simulator.tidb.engine.result_columns import PRIMARY, UNIQUE, key_flags
+from simulator.tidb.engine.settings import SqlSession
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import bare_name, family, is_text, mysql_type, type_arguments
-from simulator.tidb.sql_engine.result_columns import PRIMARY, UNIQUE, key_flags
-from simulator.tidb.sql_engine.sessions.clock import local_timestamp
-from simulator.tidb.sql_engine.storage.state import SqlSession
 from simulator.tidb.system_tables.definitions import Row
 
 PRIVILEGES = "select,insert,update,references"

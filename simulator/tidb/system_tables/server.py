@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.result_columns import COLLATION_IDS
+from simulator.tidb.engine.settings import Process, SqlSession
 from simulator.tidb.model.charsets import CHARSETS, COLLATIONS, charset_of
-from simulator.tidb.sql_engine.result_columns import COLLATION_IDS
-from simulator.tidb.sql_engine.storage.state import Process, SqlSession
 from simulator.tidb.system_tables.definitions import Row
 
 DESCRIPTIONS = {

@@ -12,8 +12,8 @@ from support.upstreams import cases
 from simulator.releases import find
 from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.engine.session import Session
+from simulator.tidb.errors import error_number
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.storage.array_keys import entries_of
 from simulator.tidb.storage.database import new_database
 from simulator.tidb.storage.locks import LockWait

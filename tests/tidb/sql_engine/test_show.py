@@ -10,8 +10,8 @@ from support.upstreams import as_text, cases, in_test, played, refusal, selected
 from simulator.errors import SqlError
 from simulator.releases import V8_5, find
 from simulator.tidb.engine.outcome import ResultSet
+from simulator.tidb.engine.result_columns import AUTO_INCREMENT, NOT_NULL, PRIMARY, UNIQUE, UNSIGNED
 from simulator.tidb.engine.upstream import Upstream
-from simulator.tidb.sql_engine.result_columns import AUTO_INCREMENT, NOT_NULL, PRIMARY, UNIQUE, UNSIGNED
 
 SCHEMA = """CREATE DATABASE shop; USE shop;
 CREATE TABLE p (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20) NOT NULL DEFAULT 'x' COMMENT 'it''s',

@@ -12,10 +12,10 @@ from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions.illegal_functions import walk_in_order
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
+from simulator.tidb.expressions.context import Context
+from simulator.tidb.expressions.conversions import as_text
+from simulator.tidb.expressions.tables import table_expression
 from simulator.tidb.expressions.trees import parse_expression, strip_parentheses
-from simulator.tidb.exprs.context import Context
-from simulator.tidb.exprs.conversions import as_text
-from simulator.tidb.exprs.tables import table_expression
 from simulator.tidb.model.table import Table
 
 NO_TABLE = Table("", "", ())

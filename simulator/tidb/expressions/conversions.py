@@ -1,0 +1,220 @@
+"""Conversions of expressions to numbers, text, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions.context import Context
+from simulator.tidb.expressions.expression import (
+    MOMENT_KINDS,
+    NULL_VALUE,
+    NUMERIC_KINDS,
+    Evaluate,
+    Expression,
+    Row,
+    apply,
+    apply_in_context,
+    decimal,
+    integer,
+    once,
+    replace,
+)
+from simulator.tidb.expressions.moments import (
+    clock_number,
+    duration_text,
+    moment_number,
+    moment_text,
+    round_duration,
+    round_moment,
+)
+from simulator.tidb.expressions.numbers import (
+    bits,
+    decimal_to_integer,
+    json_to_integer,
+    json_to_real,
+    real_text,
+    real_to_integer,
+    text_to_integer,
+    text_to_real,
+)
+from simulator.tidb.functions.documents import print_dumped
+
+
+def converted(value: Expression, evaluate: Evaluate) -> Evaluate:
+    """Return the conversion of an expression, which is made once in a statement if the expression is constant."""
+    return once(evaluate) if value.is_constant else evaluate
+
+
+def as_number(value: Expression) -> Expression:
+    """Return the value as a number."""
+    if value.kind == "bool":
+        return replace(integer(apply(int, value.evaluate)), constant=value.constant, is_constant=value.is_constant)
+    if value.kind in NUMERIC_KINDS:
+        return value
+    number = _number(value)
+    return replace(number, evaluate=converted(value, number.evaluate), is_constant=value.is_constant)
+
+
+def _number(value: Expression) -> Expression:
+    if value.kind == "null":
+        return integer(NULL_VALUE)
+    if value.number is not None:
+        return integer(value.number, "uint")
+    if value.kind in MOMENT_KINDS:
+        kind, scale = value.kind, value.scale
+        if not scale:
+            return integer(apply(lambda moment: int(moment_number(moment, kind).partition(".")[0]), value.evaluate))
+        digits = scale - 6 or None
+        return decimal(
+            apply(lambda moment: Decimal(moment_number(moment, kind)[:digits]), value.evaluate), scale, 14 + scale
+        )
+    if value.kind == "time":
+        scale = value.scale
+        if not scale:
+            return integer(apply(lambda micros: int(clock_number(micros) / 10**6), value.evaluate))
+        return decimal(
+            apply(lambda micros: decimals.quantize(Decimal(clock_number(micros)).scaleb(-6), scale), value.evaluate),
+            scale,
+            7 + scale,
+        )
+    convert = json_to_real if value.kind == "json" else text_to_real
+    return Expression(apply_in_context(convert, value.evaluate), "real")
+
+
+def as_real(value: Expression) -> Evaluate:
+    number = as_number(value)
+    return number.evaluate if number.kind == "real" else apply(float, number.evaluate)
+
+
+def as_decimal(value: Expression) -> Expression:
+    """Return an exact number as a decimal; a double by the digits that it is printed with."""
+    number = as_number(value)
+    if number.kind == "decimal":
+        return number
+    convert = decimals.of_real if number.kind == "real" else Decimal
+    digits = {"int": 19, "uint": 20}.get(number.kind, 0)
+    return replace(number, evaluate=apply(convert, number.evaluate), kind="decimal", scale=0, digits=digits)
+
+
+def as_integer(value: Expression) -> Evaluate:
+    """Return the value as a signed integer; see `integer_value`."""
+    return integer_value(value, "int").evaluate
+
+
+def integer_value(value: Expression, kind: str = "int") -> Expression:
+    """Return the value as a 64-bit integer, `int` or `uint`, as CAST and arguments of functions convert it.
+
+    Doubles are rounded half to even, decimals half away from zero. Text gives the digits that it begins with.
+    """
+    if value.kind == "null":
+        return integer(NULL_VALUE, kind)
+    if value.scale and value.kind in ("datetime", "time"):
+        near: Callable[[Any, int], Any] = round_moment if value.kind == "datetime" else round_duration
+        value = replace(value, evaluate=apply(lambda moment: near(moment, 0), value.evaluate), scale=0, text=None)
+    if value.kind == "json" or value.kind == "string" and value.number is None:
+        convert = json_to_integer if value.kind == "json" else text_to_integer
+        return _whole(value, lambda context, text: convert(context, text, kind), value.evaluate, kind)
+    number = as_number(value)
+    if number.kind == kind:
+        return number
+    if number.kind in ("int", "uint"):
+        return _whole(value, lambda context, whole: bits(whole, kind), number.evaluate, kind)
+    cut: Callable[..., int] = real_to_integer if number.kind == "real" else decimal_to_integer
+    return _whole(value, lambda context, each: cut(context, each, kind), number.evaluate, kind)
+
+
+def _whole(value: Expression, convert: Callable[[Context, Any], int], evaluate: Evaluate, kind: str) -> Expression:
+    return replace(integer(converted(value, apply_in_context(convert, evaluate)), kind), is_constant=value.is_constant)
+
+
+def as_int32(value: Expression) -> Evaluate:
+    """Return the value limited to 32 bits, as functions of text take positions and lengths."""
+    return apply(lambda number: max(min(number, 2**31 - 1), -(2**31)), as_integer(value))
+
+
+def signed_bits(value: Expression) -> Evaluate:
+    """Return the 64 bits of a whole number as a signed number."""
+    number = as_number(value)
+    return apply(lambda whole: bits(whole, "int"), number.evaluate) if number.kind == "uint" else as_integer(value)
+
+
+def as_boolean(value: Expression) -> Evaluate:
+    """Return the value as a condition: True, False or None."""
+    if value.kind == "bool":
+        return value.evaluate
+    return NULL_VALUE if value.kind == "null" else apply(bool, as_number(value).evaluate)
+
+
+def is_true(condition: Evaluate) -> Evaluate:
+    """Return whether a condition is true, not false or unknown."""
+    return lambda row, context: condition(row, context) is True
+
+
+def negated(condition: Evaluate) -> Evaluate:
+    """Return NOT of a condition."""
+
+    def evaluate(row: Row, context: Context) -> bool | None:
+        value = condition(row, context)
+        return None if value is None else not value
+
+    return evaluate
+
+
+def junction(operator: str, parts: Sequence[Evaluate]) -> Evaluate:
+    """Return AND or OR of conditions. Those behind one that decides are not evaluated."""
+    if len(parts) == 1:
+        return parts[0]
+    decides = operator == "OR"
+
+    def evaluate(row: Row, context: Context) -> bool | None:
+        result: bool | None = not decides
+        for part in parts:
+            value: bool | None = part(row, context)
+            if value is decides:
+                return value
+            if value is None:
+                result = None
+        return result
+
+    return evaluate
+
+
+def as_text(value: Expression) -> Evaluate:
+    """Return the value as TiDB prints it."""
+    if value.text is not None:
+        return value.text
+    if value.kind in ("string", "word", "null"):
+        return value.evaluate
+    return apply(_printer(value), value.evaluate)
+
+
+def _printer(value: Expression) -> Callable[[Any], str]:
+    scale = value.scale
+    match value.kind:
+        case "json":
+            return print_dumped
+        case "date":
+            return lambda moment: str(moment[:10])
+        case "datetime":
+            return lambda moment: moment_text(moment, scale)
+        case "time":
+            return lambda micros: duration_text(micros, scale)
+        case "real":
+            return real_text
+        case "bool":
+            return lambda condition: "1" if condition else "0"
+        case "decimal":
+            return decimals.text
+    return (lambda year: str(year) if year else "0000") if value.is_year else str
+
+
+def with_shown_digits(value: Expression) -> Expression:
+    """Return a decimal, or the text of a double, with the digits that a client is shown (tidb pkg/types/mydecimal.go,
+    String)."""
+    digits = value.scale if value.shown_scale is None else value.shown_scale
+    if value.kind == "real":
+        return replace(value, text=apply(lambda number: f"{number:.{digits}f}", value.evaluate), shown_scale=None)
+    return decimal(apply(lambda number: decimals.quantize(number, digits), value.evaluate), digits, value.digits)

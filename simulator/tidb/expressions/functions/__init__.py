@@ -1,1 +1,0 @@
-"""MySQL's functions, by name."""

@@ -1,0 +1,192 @@
+"""Literals, and the cells of columns, as expressions."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import lru_cache
+
+import numpy as np
+
+from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions.expression import (
+    CONNECTION_COLLATION,
+    MAX_DIGITS,
+    Evaluate,
+    Expression,
+    apply,
+    fixed,
+    null,
+    replace,
+)
+from simulator.tidb.expressions.moments import parse_printed_duration, parse_printed_moment
+from simulator.tidb.expressions.numbers import real_text
+from simulator.tidb.expressions.time_literals import time_literal
+from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType
+from simulator.tidb.syntax.expressions import Literal
+
+BLOB_TYPES = {
+    "varbinary": 15,
+    "varchar": 15,
+    "binary": 254,
+    "char": 254,
+    "tinyblob": 249,
+    "mediumblob": 250,
+    "longblob": 251,
+    "blob": 252,
+    "tinytext": 249,
+    "mediumtext": 250,
+    "longtext": 251,
+    "text": 252,
+}
+"""TiDB's type codes (pkg/parser/mysql/type.go)."""
+
+
+def column_value(column: Column, cell: Evaluate) -> Expression:
+    """Return the value of a column, given the function that returns its cell: TiDB text in bytes."""
+    return replace(_cell_value(column.type, cell), is_column=True)
+
+
+def _shown(cell: bytes) -> str:
+    return cell.decode()
+
+
+def _text(cell: bytes) -> str:
+    try:
+        return cell.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return cell.decode("utf-8", "surrogateescape")
+
+
+def _single(cell: bytes) -> float:
+    return float(np.float32(cell))
+
+
+def _single_text(cell: bytes) -> str:
+    return real_text(float(str(np.float32(cell))))
+
+
+def _cell_value(type: ColumnType, cell: Evaluate) -> Expression:
+    if type.name in INTEGER_BITS:
+        kind = "uint" if type.unsigned else "int"
+        return Expression(apply(int, cell), kind, text=apply(_shown, cell), column_type=type)
+    if type.name == "year":
+        return Expression(apply(int, cell), "int", is_year=True)
+    if type.name == "bit":
+        return Expression(apply(int, cell), "uint", integral=False, column_type=type)
+    if type.name == "float":
+        return Expression(apply(_single, cell), "real", text=apply(_single_text, cell), column_type=type)
+    if type.name == "double":
+        return Expression(apply(float, cell), "real")
+    if type.name == "decimal":
+        return Expression(
+            apply(lambda each: Decimal(each.decode()), cell),
+            "decimal",
+            text=apply(_shown, cell),
+            scale=max(type.decimal, 0),
+            digits=type.length,
+        )
+    if type.name in ("date", "datetime", "timestamp"):
+        return Expression(
+            apply(lambda each: parse_printed_moment(each.decode()), cell),
+            "date" if type.name == "date" else "datetime",
+            text=apply(_shown, cell),
+            scale=max(type.decimal, 0),
+            column_type=type,
+        )
+    if type.name == "time":
+        return Expression(
+            apply(lambda each: parse_printed_duration(each.decode()), cell),
+            "time",
+            text=apply(_shown, cell),
+            scale=max(type.decimal, 0),
+        )
+    if type.name == "json":
+        return Expression(apply(_text, cell), "json", text=apply(_text, cell))
+    return Expression(
+        apply(_text, cell),
+        "string",
+        type.collation,
+        2,
+        type.charset == "ascii",
+        number=_member_number(type, cell),
+        is_binary=type.charset == "binary",
+        blob_type=BLOB_TYPES.get(type.name, 253),
+        column_type=type if type.elements else None,
+    )
+
+
+def _member_number(type: ColumnType, cell: Evaluate) -> Evaluate | None:
+    """Return the index of an ENUM's member, 0 for none, or the bits of a SET's."""
+    if type.name not in ("enum", "set"):
+        return None
+    numbers = {element: place for place, element in enumerate(type.elements)}
+    if type.name == "enum":
+        return apply(lambda each: numbers.get(_text(each), -1) + 1, cell)
+    return apply(lambda each: sum(1 << numbers[member] for member in _text(each).split(",") if member), cell)
+
+
+@lru_cache(1 << 12)
+def literal_value(literal: Literal) -> Expression:
+    """Return the value of a literal."""
+    kind, shown = literal.kind, literal.text
+    if kind == "null":
+        return null()
+    if kind == "boolean":
+        value = shown == "TRUE"
+        return Expression(fixed(value), "bool", constant=str(int(value)), is_constant=True)
+    if kind in ("date", "time", "timestamp"):
+        return time_literal(kind, shown)
+    if kind in ("hex", "bit"):
+        return _bits_value(kind, shown)
+    if kind == "string":
+        return _string_value(literal)
+    return number_value(shown)
+
+
+def _string_value(literal: Literal) -> Expression:
+    binary, shown = literal.charset == "binary", literal.text
+    shown = shown.encode("utf-8", "surrogateescape").decode("latin-1") if binary else shown
+    collation = "binary" if binary else f"{literal.charset}_bin" if literal.introduced else CONNECTION_COLLATION
+    return text_value(shown, collation, binary)
+
+
+def text_value(shown: str, collation: str = CONNECTION_COLLATION, is_binary: bool = False) -> Expression:
+    """Return a string literal."""
+    return Expression(
+        fixed(shown), "string", collation, constant=shown, is_constant=True, is_binary=is_binary, ascii=shown.isascii()
+    )
+
+
+def number_value(shown: str) -> Expression:
+    """Return the value of a number as TiDB writes it."""
+    if "e" in shown:
+        number = float(shown)
+        return Expression(fixed(number), "real", constant=shown, text=fixed(real_text(number)), is_constant=True)
+    if "." not in shown and -(2**63) <= int(shown) < 2**64:
+        kind = "int" if int(shown) < 2**63 else "uint"
+        return Expression(fixed(int(shown)), kind, constant=shown, text=fixed(shown), is_constant=True)
+    return decimal_literal(shown)
+
+
+def decimal_literal(shown: str) -> Expression:
+    """Return a decimal literal. One with too many digits before its point is the largest DECIMAL (tidb
+    pkg/parser/lexer.go, toDecimal; pkg/types/mydecimal.go, FromString)."""
+    number = decimals.fitted(Decimal(shown))
+    if number is None:
+        number = Decimal("9" * MAX_DIGITS).copy_sign(Decimal(shown))
+    sign, figures, exponent = number.as_tuple()
+    scale = max(-int(exponent), 0)
+    digits = max(len(figures), scale, 1)
+    return Expression(fixed(number), "decimal", constant=shown, scale=scale, digits=digits, is_constant=True)
+
+
+def _bits_value(kind: str, shown: str) -> Expression:
+    """Return a hexadecimal or bit literal: bytes, or an integer in numeric context."""
+    bits = shown if kind == "bit" else bin(int(shown, 16))[2:] if shown else ""
+    size = (len(bits) + 7) // 8 if kind == "bit" else (len(shown) + 1) // 2
+    number = int(bits or "0", 2)
+    content = number.to_bytes(size, "big").decode("latin-1")
+    return Expression(
+        fixed(content), "string", "binary", number=fixed(min(number, 2**64 - 1)), is_binary=True, is_constant=True
+    )

@@ -1,0 +1,139 @@
+"""Implicit conversions of text, JSON and numbers to numbers.
+
+Sources: tidb pkg/types/convert.go (StrToFloat, StrToInt, ConvertJSONToInt, ConvertFloatToInt),
+pkg/expression/builtin_cast.go.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from decimal import ROUND_HALF_UP, Decimal
+
+from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions.context import MAX_SHOWN, TRUNCATED, WARNED, Context
+
+NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
+INTEGER = re.compile(r"[+-]?[0-9]*")
+MAX_DOUBLE = sys.float_info.max
+BOUNDS = {"int": (-(2**63), 2**63 - 1), "uint": (0, 2**64 - 1)}
+NAMES = {"int": "BIGINT", "uint": "BIGINT UNSIGNED"}
+DIGITS = 19
+"""Digits of a text that is an integer for certain."""
+
+
+def leading_number(text: str) -> str:
+    """Return the number that a text begins with; `0` where it begins with none."""
+    match = NUMBER.match(text)
+    return match[1] if match else "0"
+
+
+def incorrect(context: Context, type: str, text: str) -> None:
+    context.problem(TRUNCATED, f"1292 Truncated incorrect {type} value: '{text[:MAX_SHOWN]}'")
+
+
+def text_to_real(context: Context, text: str, may_be_empty: bool = True) -> float:
+    """Return the number that a text begins with, limited to the largest double, or 0."""
+    match = NUMBER.match(text)
+    number = float(match[1]) if match else 0.0
+    if match is None or match.end() != len(text) or math.isinf(number):
+        trimmed = text.strip()
+        whole = match is not None and match.end() == len(text.rstrip())
+        if math.isinf(number) or not whole and not (may_be_empty and not trimmed):
+            incorrect(context, "DOUBLE", trimmed)
+    return max(min(number, MAX_DOUBLE), -MAX_DOUBLE)
+
+
+def text_to_decimal(context: Context, text: str) -> Decimal:
+    """Return the number that a text begins with, else 0."""
+    match = NUMBER.match(text)
+    trimmed = text.strip()
+    if match is None or match[1] != trimmed:
+        incorrect(context, "DECIMAL", trimmed)
+    return Decimal(match[1]) if match else Decimal(0)
+
+
+def text_to_integer(context: Context, text: str, kind: str) -> int:
+    """Return the integer that a text begins with, as 64 bits of `kind`."""
+    trimmed = text.strip()
+    match = INTEGER.match(trimmed)
+    digits = match[0] if match else ""
+    number = int(digits) if digits not in ("", "+", "-") else 0
+    if digits != trimmed or digits in ("", "+", "-"):
+        incorrect(context, "INTEGER", trimmed)
+    bounded = min(max(number, -(2**63)), 2**64 - 1)
+    if bounded != number:
+        context.problem(TRUNCATED, f"1690 BIGINT UNSIGNED value is out of range in '{digits[:MAX_SHOWN]}'")
+    if kind == "int" and bounded >= 2**63:
+        context.problem(
+            WARNED, "1105 Cast to signed converted positive out-of-range integer to its negative complement"
+        )
+    if kind == "uint" and bounded < 0:
+        context.problem(WARNED, "1105 Cast to unsigned converted negative integer to its positive complement")
+    return bits(bounded, kind)
+
+
+def bits(number: int, kind: str) -> int:
+    """Return the 64 bits of a number as a number of the kind."""
+    if kind == "int":
+        return number - 2**64 if number >= 2**63 else number
+    return number + 2**64 if number < 0 else number
+
+
+def real_to_integer(context: Context, number: float, kind: str) -> int:
+    """Round half to even. A negative number keeps its bits as `uint`."""
+    low, high = BOUNDS[kind]
+    near = round(number) if math.isfinite(number) else (2**65 if number > 0 else -(2**65))
+    if near < low or near > high:
+        shown = repr(number).removesuffix(".0")
+        context.problem(TRUNCATED, f"1690 constant {shown} overflows bigint")
+        if kind == "uint" and near < 0:
+            return bits(max(near, -(2**63)), "uint")
+    return min(max(near, low), high)
+
+
+def decimal_to_integer(context: Context, number: Decimal, kind: str) -> int:
+    """Round half away from zero, and limit to the range of a kind."""
+    low, high = BOUNDS[kind]
+    near = int(number.to_integral_value(ROUND_HALF_UP))
+    if not low <= near <= high:
+        context.problem(TRUNCATED, f"1690 {NAMES[kind]} value is out of range in '{decimals.text(number)}'")
+    return min(max(near, low), high)
+
+
+def json_to_real(context: Context, document: str) -> float:
+    """Return a JSON number or string as a double; true is 1, other values are 0."""
+    head = document[:1]
+    if head == '"':
+        return text_to_real(context, json.loads(document), False)
+    if head in "tfn[{":
+        if head in "n[{":
+            incorrect(context, "FLOAT", document)
+        return float(head == "t")
+    return float(document)
+
+
+def json_to_integer(context: Context, document: str, kind: str) -> int:
+    head = document[:1]
+    if head == '"':
+        return real_to_integer(context, text_to_real(context, json.loads(document), False), kind)
+    if head in "tfn[{":
+        if head in "n[{":
+            incorrect(context, "INTEGER", document)
+        return int(head == "t")
+    if document.lstrip("-").isdecimal():
+        low, high = BOUNDS[kind]
+        number = int(document)
+        if low <= number <= high:
+            return number
+    return real_to_integer(context, float(document), kind)
+
+
+def real_text(number: float) -> str:
+    """Return a double with all its digits and no exponent (Go's FormatFloat 'f', pkg/expression/builtin_cast.go)."""
+    shown = repr(number)
+    if "e" in shown:
+        shown = f"{Decimal(shown):f}"
+    return shown[:-2] if shown.endswith(".0") else shown

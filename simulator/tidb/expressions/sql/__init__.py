@@ -1,1 +1,0 @@
-"""MySQL values as DuckDB SQL: the graph of an expression, its problems, its evaluation."""

@@ -1,0 +1,182 @@
+"""Comparisons and patterns of texts by collation, and conversions between texts and bytes.
+
+A binary string is a text with one character per byte. Bytes of a text that are not UTF-8 are lone surrogates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+from simulator.tidb.collations import compare
+from simulator.tidb.collations.weights import BASIC, WEIGHTS
+from simulator.tidb.expressions.calls import call
+from simulator.tidb.expressions.collations import derive_collation
+from simulator.tidb.expressions.conversions import as_text, converted
+from simulator.tidb.expressions.expression import CONNECTION_COLLATION, Evaluate, Expression, apply
+from simulator.tidb.functions.regexps import regexp_like
+from simulator.tidb.functions.texts import bytes_as_text, encode_text
+
+TextFunction = Callable[[str], str]
+
+
+class _Keys(dict[int, str]):
+    """The weights of characters as texts, for `str.translate`."""
+
+    def __init__(self, collation: str) -> None:
+        super().__init__()
+        self.table = WEIGHTS[collation]()
+
+    def __missing__(self, code: int) -> str:
+        place = min(code, self.table.last)
+        start, end = self.table.places[place], self.table.places[place + 1]
+        self[code] = "".join(map(chr, self.table.weights[start:end].tolist()))
+        return self[code]
+
+
+class _Alike(dict[int, str]):
+    """The first character of those that are equal to one, for `str.translate`."""
+
+    def __init__(self, collation: str) -> None:
+        super().__init__()
+        self.table, self.keeps_others = WEIGHTS[collation](), collation.endswith("_unicode_ci")
+
+    def __missing__(self, code: int) -> str:
+        keeps = self.keeps_others and code >= BASIC
+        self[code] = chr(code if keeps else int(self.table.firsts[min(code, self.table.last)]))
+        return self[code]
+
+
+@cache
+def collation_key(collation: str) -> TextFunction | None:
+    """Return the function from texts to texts that compare as the collation compares those; None if it is the identity.
+
+    See `collations.compare.sort_keys`.
+    """
+    if compare.has_weights(collation):
+        keys = _Keys(collation)
+        if compare.pads_spaces(collation):
+            return lambda text: text.rstrip(" ").translate(keys)
+        return lambda text: text.translate(keys)
+    return (lambda text: text.rstrip(" ")) if compare.pads_spaces(collation) else None
+
+
+@cache
+def fold_case(collation: str) -> TextFunction | None:
+    """Return the function that replaces each character by one for all that the collation finds equal; None if it is the
+    identity. See `collations.compare.like_representatives`."""
+    if not compare.has_weights(collation):
+        return None
+    alike = _Alike(collation)
+    return lambda text: text.translate(alike)
+
+
+def compared_text(value: Expression, evaluate: Evaluate, collation: str) -> Evaluate:
+    """Return the key of a text of a value."""
+    key = collation_key(collation or "utf8mb4_bin")
+    return evaluate if key is None else converted(value, apply(key, evaluate))
+
+
+def text_operands(left: Expression, right: Expression, operation: str) -> tuple[Evaluate, Evaluate]:
+    """Return two values as texts that compare as their collation compares them. Raises SqlError 1267."""
+    collation = derive_collation(operation, (left, right)).collation
+    first, second = unify_bytes(left, right, collation)
+    return compared_text(left, first, collation), compared_text(right, second, collation)
+
+
+def unify_bytes(left: Expression, right: Expression, collation: str) -> tuple[Evaluate, Evaluate]:
+    """Return both as bytes or both as text, as the collation requires."""
+    if left.is_binary == right.is_binary:
+        return as_text(left), as_text(right)
+    if collation == "binary":
+        return as_bytes(left), as_bytes(right)
+    charset = collation.partition("_")[0]
+    first, second = (
+        call(lambda text: bytes_as_text(text, charset), value.evaluate) if value.is_binary else as_text(value)
+        for value in (left, right)
+    )
+    return first, second
+
+
+def like(value: Expression, pattern: Expression, escape: str) -> Evaluate:
+    """Return `value LIKE pattern`."""
+    collation = derive_collation("like", (value, pattern)).collation
+    text, shown = unify_bytes(value, pattern, collation)
+    fold = fold_case(collation)
+    text = text if fold is None else apply(fold, text)
+    if pattern.constant is not None and pattern.is_binary <= value.is_binary:
+        return apply(like_matcher(pattern.constant, escape, collation), text)
+    return apply(lambda each, wanted: like_matcher(wanted, escape, collation)(each), text, shown)
+
+
+@lru_cache(1 << 10)
+def like_matcher(pattern: str, escape: str, collation: str = "binary") -> Callable[[str], bool]:
+    """Return the function that matches texts, in folded case, against a pattern. An escape character at its end stands
+    for itself."""
+    pieces, characters = list[str](), iter(pattern)
+    fold = fold_case(collation) or str
+    for character in characters:
+        if character in "%_" and character != escape:
+            pieces.append(character)
+        else:
+            pieces.append("\\" + fold(next(characters, escape) if character == escape else character))
+    literal = "".join(piece[1:] for piece in pieces)
+    wildcards = "".join(piece if piece in ("%", "_") else "." for piece in pieces)
+    if not wildcards.strip("."):
+        return lambda text: text == literal
+    if wildcards.rstrip("%").strip(".") == "":
+        return lambda text: text.startswith(literal)
+    if wildcards.strip("%").strip(".") == "":
+        at_end = not wildcards.endswith("%")
+        return (lambda text: text.endswith(literal)) if at_end else (lambda text: literal in text)
+    matches = re.compile("".join(map(_regexp_piece, pieces)), re.DOTALL).fullmatch
+    return lambda text: matches(text) is not None
+
+
+def _regexp_piece(piece: str) -> str:
+    return {"%": ".*", "_": "."}.get(piece) or re.escape(piece[1:])
+
+
+def regexp(value: Expression, pattern: Expression) -> Evaluate:
+    """Return `value REGEXP pattern`."""
+    ignores_case = not is_exact(derive_collation("regexp", (value, pattern)).collation)
+    return call(lambda text, wanted: regexp_like(ignores_case, text, wanted, ""), as_text(value), as_text(pattern))
+
+
+def is_exact(collation: str) -> bool:
+    """Return whether the collation distinguishes upper and lower case."""
+    return collation in (CONNECTION_COLLATION, "binary") or collation.endswith("_bin")
+
+
+def bytes_as_characters(text: str) -> str:
+    """Return the bytes of a text, one character per byte."""
+    return text if text.isascii() else encode(text).decode("latin-1")
+
+
+def encode(text: str) -> bytes:
+    """Return the bytes of a text, among them those that are not UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def legacy_charset(value: Expression) -> str:
+    """Return the charset of a text that is not stored as UTF-8, else the empty text (tidb
+    pkg/expression/builtin_convert_charset.go, isLegacyCharset)."""
+    charset = value.collation.partition("_")[0]
+    return charset if value.kind == "string" and not value.is_binary and charset in ("gbk", "gb18030") else ""
+
+
+def as_bytes(value: Expression) -> Evaluate:
+    """Return the bytes of a value's text in its charset, one character per byte."""
+    charset = legacy_charset(value)
+    if charset:
+        return apply(lambda text: encode_text(text, charset), value.evaluate)
+    return as_text(value) if value.is_binary else apply(bytes_as_characters, as_text(value))
+
+
+def as_blob(value: Expression) -> Evaluate:
+    """Return the bytes of a value's text in its charset, as bytes."""
+    charset = legacy_charset(value)
+    if charset:
+        return apply(lambda text: text.encode(charset, "replace"), value.evaluate)
+    return apply((lambda text: text.encode("latin-1")) if value.is_binary else encode, as_text(value))

@@ -1,1 +1,0 @@
-"""Values of MySQL expressions: kinds, conversions, literals, collations."""

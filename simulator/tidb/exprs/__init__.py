@@ -1,1 +1,0 @@
-"""Expressions of SQL, compiled to functions of a row."""

@@ -1,1 +1,0 @@
-"""Statements that change rows: INSERT, REPLACE, UPDATE, DELETE, and their constraints."""

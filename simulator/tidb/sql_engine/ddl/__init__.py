@@ -1,1 +1,0 @@
-"""DDL statements: their jobs, and the stored rows after them."""

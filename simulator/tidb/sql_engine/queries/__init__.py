@@ -1,1 +1,0 @@
-"""Queries and expressions of statements, evaluated in DuckDB over the stored rows."""

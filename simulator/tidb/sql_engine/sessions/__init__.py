@@ -1,1 +1,0 @@
-"""A session: its clock, its system variables and its transactions."""

@@ -1,1 +1,0 @@
-"""The state of a TiDB cluster: tables with their rows, keys and id allocators."""
