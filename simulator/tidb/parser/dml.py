@@ -168,8 +168,6 @@ def _parse_sources(cursor: Cursor, verb: str) -> syntax.Source:
     join = parse_source_list(cursor)
     tables = tables_of(join)
     clause = "AS OF TIMESTAMP" if any(table.as_of for table in tables) else ""
-    if verb == "UPDATE" and any(table.partitions for table in tables):
-        clause = "PARTITION (…)"
     if clause:
         raise SqlError(1235, "42000", f"{verb} with {clause} is not simulated; accepted: tables, queries and joins")
     return source_tree(join)
