@@ -21,7 +21,7 @@ from simulator.tidb.exprs.expression import (
     integer,
     string,
 )
-from simulator.tidb.exprs.text_functions import with_bits_as_bytes
+from simulator.tidb.exprs.text_arguments import with_bits_as_bytes
 from simulator.tidb.exprs.texts import as_blob, as_bytes
 from simulator.tidb.functions import aes, hashes, texts
 

@@ -25,7 +25,7 @@ from simulator.tidb.exprs.expression import (
     integer,
     string,
 )
-from simulator.tidb.exprs.text_functions import fits, limited, with_bits_as_bytes
+from simulator.tidb.exprs.text_arguments import fits, limited, with_bits_as_bytes
 from simulator.tidb.exprs.texts import as_blob, as_bytes, collation_key, encode
 from simulator.tidb.functions import addresses, texts
 from simulator.tidb.model.charsets import CHARSETS
