@@ -1,4 +1,4 @@
-"""A date, datetime or time is read in one way from a file's cell, a DEFAULT, a literal and a text column's cell.
+"""A date, datetime or time is read in one way from a file's cell, a DEFAULT and an expression.
 
 What is expected was read in TiDB v8.5: pkg/types/time.go, parseDatetime and ParseDuration.
 """
@@ -14,10 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.tidb.ddl.definitions.defaults import value_text
-from simulator.tidb.expressions.operators.comparisons import duration_literal, moment_literal
-from simulator.tidb.expressions.sql.evaluate import evaluate
-from simulator.tidb.expressions.sql.graph import identifier
-from simulator.tidb.expressions.sql.moments import parse_duration, parse_moment
+from simulator.tidb.exprs.context import Context
+from simulator.tidb.exprs.moments import parse_duration, parse_moment
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.values import spellings
@@ -184,13 +182,10 @@ def test_a_timestamp_has_no_zero_but_that_of_all_parts() -> None:
     assert in_file(ColumnType("timestamp"), texts) == ["0000-00-00 00:00:00", None, None, None]
 
 
-def test_a_moment_is_read_alike_from_a_literal_and_a_text_column() -> None:
+def test_a_moment_is_read_alike_from_a_file_and_in_an_expression() -> None:
     texts = [text for text, _ in MOMENTS]
     wanted = in_file(ColumnType("datetime", decimal=6), texts)
-    literals = {f"x{number}": moment_literal(text) for number, text in enumerate(texts)}
-    found = evaluate({**literals, "cell": parse_moment(identifier("a"))}, {"a": pa.array(texts)}, len(texts))
-    assert found["cell"].to_pylist() == wanted
-    assert [found[literal][0].as_py() for literal in literals] == wanted
+    assert [parse_moment(Context(), text) for text in texts] == wanted
 
 
 @pytest.mark.parametrize("digits", [0, 2, 6])
@@ -202,7 +197,7 @@ def test_a_time_is_read_alike_from_a_file_and_a_default(digits: int) -> None:
         assert in_file(type, texts) == [wanted for _, wanted in TIMES] + [REFUSED] * len(TOO_LONG)
 
 
-def test_a_time_is_read_alike_from_a_literal_and_a_text_column_where_a_longer_one_is_cut() -> None:
+def test_a_time_is_read_alike_in_an_expression_where_a_longer_one_is_cut() -> None:
     """An expression warns of what an INSERT refuses (TiDB: pkg/expression/builtin_cast.go)."""
     texts = [text for text, _ in TIMES]
     wanted = [
@@ -212,10 +207,7 @@ def test_a_time_is_read_alike_from_a_literal_and_a_text_column_where_a_longer_on
     wanted += [f"{longest}.000000" for _, longest in TOO_LONG]
     texts += [text for text, _ in TOO_LONG]
     micros = [None if text is None else spellings.duration(text, 6) for text in wanted]
-    literals = {f"x{number}": duration_literal(text) for number, text in enumerate(texts)}
-    found = evaluate({**literals, "cell": parse_duration(identifier("a"))}, {"a": pa.array(texts)}, len(texts))
-    assert found["cell"].to_pylist() == micros
-    assert [found[literal][0].as_py() for literal in literals] == micros
+    assert [parse_duration(Context(), text) for text in texts] == micros
 
 
 def test_a_number_is_a_date_with_zeros_before_it() -> None:
