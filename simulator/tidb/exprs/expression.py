@@ -231,9 +231,9 @@ def once(evaluate: Evaluate) -> Evaluate:
 
     def constant(row: Row, context: Context) -> Any:
         nonlocal known, value
-        if known is not context:
+        if known is not context.execution:
             value = evaluate(row, context)
-            known = context
+            known = context.execution
         return value
 
     return constant
