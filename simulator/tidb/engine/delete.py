@@ -8,7 +8,7 @@ from dataclasses import replace
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.foreign_keys import enforce_foreign_keys
-from simulator.tidb.engine.names import resolve_table
+from simulator.tidb.engine.names import SourcePart, part_name, resolve_table, source_parts
 from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.queries import match
 from simulator.tidb.engine.relation import Base
@@ -20,7 +20,7 @@ from simulator.tidb.model.table import visible_columns
 
 def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutcome:
     """Execute DELETE. Raises SqlError."""
-    parts = list(_parts(statement.source))
+    parts = source_parts(statement.source)
     targets = [_target(name, parts, context) for name in statement.targets] or parts[:1]
     common = () if statement.common is None else tuple(each.name.lower() for each in statement.common.tables)
     for target in targets:
@@ -47,32 +47,18 @@ def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutc
     return StatementOutcome(affected=len(deleted), warnings=tuple(context.warnings))
 
 
-def _parts(source: syntax.Source) -> list[syntax.TableSource | syntax.DerivedTable]:
-    """Return the tables and queries that a source joins."""
-    return [*_parts(source.left), *_parts(source.right)] if isinstance(source, syntax.Join) else [source]
-
-
-def _name(part: syntax.TableSource | syntax.DerivedTable, context: StatementContext) -> tuple[str, str]:
-    """Return the schema (empty for an alias) and the name that mean a part of a source."""
-    if isinstance(part, syntax.DerivedTable) or part.alias:
-        return "", part.alias.lower()
-    return (part.name.schema or context.session.settings.database).lower(), part.name.name.lower()
-
-
-def _target(
-    name: syntax.TableName, parts: Sequence[syntax.TableSource | syntax.DerivedTable], context: StatementContext
-) -> syntax.TableSource | syntax.DerivedTable:
+def _target(name: syntax.TableName, parts: Sequence[SourcePart], context: StatementContext) -> SourcePart:
     """Return the part of a source that DELETE names. Raises SqlError 1109."""
     for part in parts:
-        schema, alias = _name(part, context)
+        schema, alias = part_name(context, part)
         if alias == name.name.lower() and name.schema.lower() in ("", schema):
             return part
     raise sql_error(1109, name.name, "MULTI DELETE")
 
 
-def _base(part: syntax.TableSource | syntax.DerivedTable, bases: Sequence[Base], context: StatementContext) -> Base:
+def _base(part: SourcePart, bases: Sequence[Base], context: StatementContext) -> Base:
     """Return a part of a source in its rows. Raises SqlError 1288 for a table of WITH."""
     for base in bases:
-        if (base.schema.lower(), base.alias.lower()) == _name(part, context):
+        if (base.schema.lower(), base.alias.lower()) == part_name(context, part):
             return base
-    raise sql_error(1288, _name(part, context)[1], "DELETE")
+    raise sql_error(1288, part_name(context, part)[1], "DELETE")

@@ -38,7 +38,7 @@ def insert_rows(context: StatementContext, table: Table, inputs: Inputs, rows: i
         ids.fill(found)
     writer.expect(rows)
     for number, cells in enumerate(found, 1):
-        writer.insert(writer.keyed(cells, None, number))
+        writer.insert(writer.keyed(cells, number))
     enforce_foreign_keys(context, [writer])
     return StatementOutcome(affected=rows, matched=rows, insert_id=ids.first or ids.explicit)
 

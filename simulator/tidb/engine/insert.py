@@ -62,9 +62,9 @@ class Insertion:
     def __init__(self, statement: Insert, table: Table, context: StatementContext) -> None:
         self._statement, self._table, self._context = statement, table, context
         stored = context.stored(table)
-        self._writer = RowWriter(stored, context)
+        allowed = resolve_partitions(table, statement.partitions) if statement.partitions else None
+        self._writer = RowWriter(stored, context, allowed)
         self._ids = AutoIds(stored, context, updates=bool(statement.on_duplicate))
-        self._allowed: Sequence[int] | None = None
         self._update: DuplicateUpdate | None = None
         self._extra: Sequence[Values] = ()
         """What ON DUPLICATE KEY UPDATE names of a SELECT beside its columns, for each row."""
@@ -80,8 +80,6 @@ class Insertion:
             selected = SelectedRows(statement, columns, self._table, context)
         if statement.on_duplicate:
             self._update = DuplicateUpdate(statement.on_duplicate, self._table, context, selected)
-        if statement.partitions:
-            self._allowed = resolve_partitions(self._table, statement.partitions)
         origin = VALUES if selected is None else SELECT
         values = RowValues(self._table, context, origin, len(statement.rows or ()))
         if selected is None:
@@ -151,7 +149,7 @@ class Insertion:
         if not (statement.on_duplicate or statement.ignore or statement.replace):
             writer.expect(len(rows))
             for number, cells in enumerate(rows, 1):
-                self._insert(writer.keyed(cells, self._allowed, number))
+                self._insert(writer.keyed(cells, number))
             return
         placed = self._placed(rows)
         if statement.on_duplicate:
@@ -176,7 +174,7 @@ class Insertion:
         placed = []
         for number, cells in enumerate(rows):
             try:
-                placed.append((number, self._writer.keyed(cells, self._allowed, number + 1)))
+                placed.append((number, self._writer.keyed(cells, number + 1)))
             except SqlError as error:
                 if not self._statement.ignore or error.number not in MISPLACED:
                     raise

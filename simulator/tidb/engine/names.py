@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.settings import ROW_ID
@@ -71,3 +73,18 @@ def resolve_partitions(table: Table, names: Sequence[str]) -> list[int]:
         if name.lower() not in ordinals:
             raise sql_error(1735, name, table.name)
     return [ordinals[name.lower()] for name in names]
+
+
+SourcePart: TypeAlias = syntax.TableSource | syntax.DerivedTable
+
+
+def source_parts(source: syntax.Source) -> list[SourcePart]:
+    """Return the tables and queries that a source joins."""
+    return [*source_parts(source.left), *source_parts(source.right)] if isinstance(source, syntax.Join) else [source]
+
+
+def part_name(context: StatementContext, part: SourcePart) -> tuple[str, str]:
+    """Return the schema (empty for an alias) and the name that mean a part of a source, in lower case."""
+    if isinstance(part, syntax.DerivedTable) or part.alias:
+        return "", part.alias.lower()
+    return (part.name.schema or context.session.settings.database).lower(), part.name.name.lower()

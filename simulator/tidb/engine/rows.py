@@ -57,9 +57,11 @@ class RowChange(NamedTuple):
 class RowWriter:
     """Writes rows of a table for one statement."""
 
-    def __init__(self, stored: StoredTable, context: StatementContext) -> None:
+    def __init__(self, stored: StoredTable, context: StatementContext, allowed: Sequence[int] | None = None) -> None:
+        """`allowed` are the ordinals of the partitions that the statement names; None for all."""
         self.stored, self.context, self.table = stored, context, stored.table
         self.transaction = context.transaction
+        self._allowed = allowed
         self.changes: list[RowChange] = []
         """What foreign keys look at."""
 
@@ -74,10 +76,10 @@ class RowWriter:
 
     # -- keys ----------------------------------------------------------------------------------------------------------
 
-    def keyed(self, cells: Cells, allowed: Sequence[int] | None = None, number: int = 1) -> KeyedRow:
+    def keyed(self, cells: Cells, number: int = 1) -> KeyedRow:
         """Return a row that is to be written with its keys, given its number in the statement.
 
-        Raises SqlError 1526 if no partition takes it, 1748 if none of the `allowed` ones does, 8025 if it is too large, and
+        Raises SqlError 1526 if no partition takes it, 1748 if none that the statement names does, 8025 if it is too large, and
         3903, 3752, 3907 for an array that a multi-valued index does not take.
         """
         size = sum(map(len, filter(None, cells)))
@@ -90,7 +92,7 @@ class RowWriter:
             if found is None:
                 raise no_partition_error(self.table, cells)
             ordinal = found
-        if allowed is not None and ordinal not in allowed:
+        if self._allowed is not None and ordinal not in self._allowed:
             raise sql_error(1748)
         handle = None if self._handle_of is None else self._handle_of(cells)
         return KeyedRow(cells, ordinal, handle, self._entries_of(cells, number))

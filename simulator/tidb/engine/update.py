@@ -16,7 +16,7 @@ from simulator.tidb import syntax
 from simulator.tidb.engine.assign import UPDATE, Cell, RowValues
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.foreign_keys import enforce_foreign_keys
-from simulator.tidb.engine.names import resolve_table, row_id_write_error
+from simulator.tidb.engine.names import part_name, resolve_partitions, resolve_table, row_id_write_error, source_parts
 from simulator.tidb.engine.new_rows import is_default
 from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.point_casts import is_point_update, point_cast
@@ -143,12 +143,18 @@ def _targets(statement: syntax.Update, matched: Matched, context: StatementConte
     """Return the tables that change, in the order of the statement. Raises SqlError 1054, 1052, 1288 for a column of a query,
     3105 for a generated column."""
     targets: dict[Base, Target] = {}
+    partitions = {
+        part_name(context, part): part.partitions
+        for part in source_parts(statement.source)
+        if isinstance(part, syntax.TableSource) and part.partitions
+    }
     casts = isinstance(statement.source, syntax.TableSource) and is_point_update(statement, matched.bases)
     for each in statement.assignments:
         base, column = _assigned_column(each.column, matched)
         target = targets.get(base)
         if target is None:
-            writer = RowWriter(base.stored, context)
+            named = partitions.get((base.schema.lower(), base.alias.lower()))
+            writer = RowWriter(base.stored, context, resolve_partitions(base.stored.table, named) if named else None)
             target = targets[base] = Target(base, RowValues(base.stored.table, context, UPDATE), writer)
         target.named.add(column.name)
         if not column.generated:

@@ -27,6 +27,7 @@ from simulator.tidb.expressions.expression import (
     apply_in_context,
     boolean,
     null,
+    place,
     replace,
     string,
 )
@@ -193,7 +194,20 @@ def _if(condition: Expression, yes: Expression, no: Expression) -> Expression:
 
 
 def _nullif(value: Expression, other: Expression) -> Expression:
-    return case_value([(comparison("=", value, other), null())], value)
+    """Return NULLIF, which evaluates its value once: the rows of the comparison are pairs of the value and the row."""
+
+    def of_row(part: Evaluate | None) -> Evaluate | None:
+        return None if part is None else lambda pair, context: part(pair[1], context)
+
+    held = replace(value, evaluate=place(0), text=of_row(value.text), number=of_row(value.number))
+    compared = replace(other, evaluate=of_row(other.evaluate), text=of_row(other.text), number=of_row(other.number))
+    is_equal, of_value = comparison("=", held, compared), value.evaluate
+
+    def evaluate(row: Row, context: Context) -> object:
+        found = of_value(row, context)
+        return None if found is None or is_equal((found, row), context) else found
+
+    return replace(common_type((null(), value)), evaluate=evaluate)
 
 
 def _elt(number: Expression, *values: Expression) -> Expression:

@@ -21,7 +21,7 @@ from simulator.tidb.expressions.expression import (
     integer,
     string,
 )
-from simulator.tidb.expressions.text_functions import with_bits_as_bytes
+from simulator.tidb.expressions.text_arguments import with_bits_as_bytes
 from simulator.tidb.expressions.texts import as_blob, as_bytes
 from simulator.tidb.functions import aes, hashes, texts
 

@@ -324,14 +324,14 @@ def _among(value: Expression, constants: Sequence[Expression]) -> Evaluate:
         return comparison("=", value, constants[0])
     pairs = [comparison_operands(value, constant) for constant in constants]
     compared, converted_constants = pairs[0][0], [constant for _, constant in pairs]
-    known: Context | None = None
-    members: frozenset[Any] = frozenset()
+    known: tuple[object, frozenset[Any]] = (None, frozenset())
 
     def evaluate(row: Row, context: Context) -> bool | None:
-        nonlocal known, members
-        if known is not context:
+        nonlocal known
+        execution, members = known
+        if execution is not context.execution:
             members = frozenset(constant(row, context) for constant in converted_constants)
-            known = context
+            known = context.execution, members
         found = compared(row, context)
         if found is None:
             return None

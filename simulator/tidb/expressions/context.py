@@ -39,6 +39,8 @@ class Context:
     ) -> None:
         """`writing` is true for INSERT, UPDATE and DELETE, `ignore` for a statement with IGNORE (tidb
         pkg/executor/executor.go, ResetContextOfStmt, ResetUpdateStmtCtx, ResetDeleteStmtCtx; pkg/errctx)."""
+        self.execution = object()
+        """What tells this execution from others. Compiled expressions outlive it, and do not hold the context itself."""
         self.zone, self.today = zone, today
         """The session's time zone, and the date of the statement in it; empty outside of statements."""
         self.zeros = ("" if "NO_ZERO_DATE" in sql_mode else "z") + ("" if "NO_ZERO_IN_DATE" in sql_mode else "p")

@@ -25,7 +25,7 @@ from simulator.tidb.expressions.expression import (
     integer,
     string,
 )
-from simulator.tidb.expressions.text_functions import fits, limited, with_bits_as_bytes
+from simulator.tidb.expressions.text_arguments import fits, limited, with_bits_as_bytes
 from simulator.tidb.expressions.texts import as_blob, as_bytes, collation_key, encode
 from simulator.tidb.functions import addresses, texts
 from simulator.tidb.model.charsets import CHARSETS

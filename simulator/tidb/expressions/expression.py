@@ -226,14 +226,14 @@ def string(evaluate: Evaluate, *like: Expression) -> Expression:
 
 def once(evaluate: Evaluate) -> Evaluate:
     """Return a constant function that is evaluated once in each statement, with its problems."""
-    known: Any = None
-    value: Any = None
+    known: tuple[object, Any] = (None, None)
 
     def constant(row: Row, context: Context) -> Any:
-        nonlocal known, value
-        if known is not context:
+        nonlocal known
+        execution, value = known
+        if execution is not context.execution:
             value = evaluate(row, context)
-            known = context
+            known = context.execution, value
         return value
 
     return constant

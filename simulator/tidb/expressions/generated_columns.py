@@ -24,13 +24,14 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tidb.storage.tables import Cells
 
 STRICT = Mode(frozenset(("STRICT_TRANS_TABLES",)))
+OUT_OF_RANGE = 1690
 
 
 class GeneratedColumns(NamedTuple):
     """Computed columns by name, in three forms."""
 
     texts: dict[str, pa.Array]
-    """TiDB texts; those of computed columns are null where the value is NULL, an error, or rejected by strict mode."""
+    """TiDB texts; those of computed columns are null where the value is NULL, out of range, or rejected by strict mode."""
 
     raw: dict[str, pa.Array]
     """Results of the expressions, as a file would have them."""
@@ -82,17 +83,19 @@ def _expression_values(column: Column, table: Table, texts: Mapping[str, pa.Arra
         return nulls(0)
     try:
         evaluate, context = datum_of(generated_value(table, column), column), Context()
+
+        def datum(cells: Cells) -> Datum | None:
+            try:
+                value: Datum | None = evaluate(cells, context)
+            except SqlError as error:
+                if error.number != OUT_OF_RANGE:
+                    raise
+                return None
+            return value
+
+        return datums_of(over_columns(table, datum, _needed_columns(column, table), texts, rows))
     except (SchemaError, SqlError) as error:
         raise SnapshotError(
             f"table `{table.schema}`.`{table.name}`: the files leave out generated column {column.name!r} and "
             f"{column.generated_expression!r} cannot be computed here: {str(error).splitlines()[0]}"
         ) from None
-
-    def datum(cells: Cells) -> Datum | None:
-        try:
-            value: Datum | None = evaluate(cells, context)
-        except SqlError:
-            return None
-        return value
-
-    return datums_of(over_columns(table, datum, _needed_columns(column, table), texts, rows))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.arithmetic import as_bits
 from simulator.tidb.expressions.calls import call, call_with_nulls
 from simulator.tidb.expressions.collations import IGNORABLE, derive_collation
-from simulator.tidb.expressions.context import TRUNCATED, WARNED, Context
+from simulator.tidb.expressions.context import WARNED, Context
 from simulator.tidb.expressions.conversions import as_int32, as_number, as_real, as_text, signed_bits
 from simulator.tidb.expressions.expression import (
     INTEGER_KINDS,
@@ -29,79 +28,35 @@ from simulator.tidb.expressions.expression import (
     null,
     string,
 )
+from simulator.tidb.expressions.text_arguments import (
+    FEW,
+    byte_size,
+    fits,
+    limited,
+    strings,
+    unify_texts,
+    with_bits_as_bytes,
+)
 from simulator.tidb.expressions.texts import (
     as_blob,
     as_bytes,
     collation_key,
     compared_text,
-    encode,
     is_exact,
     legacy_charset,
     text_operands,
     unify_bytes,
 )
 from simulator.tidb.functions import regexps, texts
-from simulator.tidb.functions.problems import packet_overflow
 from simulator.tidb.functions.regexps import BINARY_COLLATION
-
-FEW = 1024 // 4
-"""Characters that are never too many: max_allowed_packet is 1024 at least."""
 
 MAX_BYTES_OF_CHARACTER = 4
 """LPAD and RPAD count so many for each character (builtinLpadUTF8Sig)."""
 
 
-# -- sizes -------------------------------------------------------------------------------------------------------------
-
-
-def byte_size(text: str, is_binary: bool) -> int:
-    return len(text) if is_binary or text.isascii() else len(encode(text))
-
-
-def fits(context: Context, name: str, size: int) -> bool:
-    """Return whether a result of that many bytes is allowed; else note 1301."""
-    if size <= FEW or size <= (most := int(context.variable("max_allowed_packet"))):
-        return True
-    context.problem(TRUNCATED, f"1301 {packet_overflow(name, most)}")
-    return False
-
-
-def limited(name: str, evaluate: Evaluate, is_binary: bool) -> Evaluate:
-    """Return a text; NULL with 1301 if it is larger than max_allowed_packet."""
-
-    def checked(context: Context, text: str) -> str | None:
-        if len(text) <= FEW or fits(context, name, byte_size(text, is_binary)):
-            return text
-        return None
-
-    return apply_in_context(checked, evaluate)
-
-
-# -- texts and bytes ---------------------------------------------------------------------------------------------------
-
-
-def strings(values: Sequence[Expression]) -> tuple[Expression, ...]:
-    return tuple(value for value in values if value.kind == "string")
-
-
-def unify_texts(values: Sequence[Expression]) -> list[Expression]:
-    """Return all values as bytes or all as text, as the value of the lowest coercibility."""
-    if not any(value.is_binary for value in values):
-        return list(values)
-    best = min(value.coercibility for value in strings(values))
-    if any(value.is_binary for value in strings(values) if value.coercibility == best):
-        return [Expression(as_bytes(value), "string", "binary", 2, is_binary=True) for value in values]
-    return [string(call(texts.bytes_as_text, as_text(value))) if value.is_binary else value for value in values]
-
-
-def _of_text(compute: Callable[..., Any], name: str = "") -> Callable[..., Expression]:
-    """Return a function of texts whose result has the collation of the first. With a name its size is limited."""
-
-    def called(first: Expression, *others: Expression) -> Expression:
-        result = apply(compute, as_text(first), *map(as_text, others))
-        return string(limited(name, result, first.is_binary) if name else result, first)
-
-    return called
+def _of_text(compute: Callable[..., str]) -> Callable[..., Expression]:
+    """Return a function of texts whose result has the collation of the first."""
+    return lambda *values: string(apply(compute, *map(as_text, values)), values[0])
 
 
 def _change_case(fold: Callable[[str], str]) -> Callable[[Expression], Expression]:
@@ -111,7 +66,7 @@ def _change_case(fold: Callable[[str], str]) -> Callable[[Expression], Expressio
 
 def _joined(name: str, glue: Expression | None, values: Sequence[Expression]) -> Expression:
     """Return CONCAT, or CONCAT_WS with a separator, which skips NULL."""
-    if all(value.kind == "null" for value in values):
+    if glue is None and all(value.kind == "null" for value in values):
         return Expression(NULL_VALUE, "string", "binary", IGNORABLE, is_binary=True)
     each = unify_texts(values if glue is None else (glue, *values))
     parts, is_binary = [as_text(value) for value in each], each[0].is_binary
@@ -412,27 +367,6 @@ def _regexp(
         return gives(call(lambda *each: compute(folds, *each), *arguments, *numbers, flags))
 
     return called
-
-
-# -- BIT ---------------------------------------------------------------------------------------------------------------
-
-
-def _bit_to_bytes(value: Expression) -> Expression:
-    """Return a BIT as bytes, as functions of text take it, or any other value unchanged."""
-    if value.kind != "uint" or value.column_type is None or value.column_type.name != "bit":
-        return value
-    size = (max(value.column_type.length, 1) + 7) // 8
-    shown = apply(lambda number: texts.bit_bytes(number, size), value.evaluate)
-    return Expression(shown, "string", "binary", 2, number=value.evaluate, is_binary=True)
-
-
-def with_bits_as_bytes(functions: dict[str, Function]) -> dict[str, Function]:
-    """Return the functions so that they take a BIT as bytes."""
-
-    def converting(compute: Callable[..., Expression]) -> Callable[..., Expression]:
-        return lambda *values: compute(*map(_bit_to_bytes, values))
-
-    return {name: replace(function, compute=converting(function.compute)) for name, function in functions.items()}
 
 
 TEXT_FUNCTIONS: dict[str, Function] = {

@@ -16,6 +16,7 @@ from simulator.tidb.parser.queries.hints import parse_hints
 from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.parser.queries.select import ParsedWith, parse_limit, parse_value
 from simulator.tidb.parser.queries.sources import (
+    parse_index_hints,
     parse_name_alias,
     parse_partitions,
     parse_source_list,
@@ -129,6 +130,7 @@ def parse_delete(cursor: Cursor, common: ParsedWith | None = None) -> syntax.Del
     alias = parse_name_alias(cursor) if cursor.word() != "PARTITION" else ""
     partitions = parse_partitions(cursor)
     source = syntax.TableSource(targets[0], alias or parse_name_alias(cursor))
+    parse_index_hints(cursor)
     where, order, limit = _parse_row_selection(cursor, source)
     return syntax.Delete(source, (), where, order, limit, ignore, partitions, _with_query(common, source))
 
@@ -168,8 +170,6 @@ def _parse_sources(cursor: Cursor, verb: str) -> syntax.Source:
     join = parse_source_list(cursor)
     tables = tables_of(join)
     clause = "AS OF TIMESTAMP" if any(table.as_of for table in tables) else ""
-    if verb == "UPDATE" and any(table.partitions for table in tables):
-        clause = "PARTITION (…)"
     if clause:
         raise SqlError(1235, "42000", f"{verb} with {clause} is not simulated; accepted: tables, queries and joins")
     return source_tree(join)

@@ -139,7 +139,6 @@ REFUSED = cases("""
     UPDATE t WHERE a = 1 => 1064 => column 10: 'WHERE' is not expected here. Accepted: 'SET'
     UPDATE t, u SET a = 1 LIMIT 1 => 1064 => 'LIMIT' is not expected here
     UPDATE t JOIN u SET a = 1 ORDER BY a => 1064 => 'ORDER BY' is not expected here
-    UPDATE t PARTITION (p) SET a = 1 => 1235 => UPDATE with PARTITION (…) is not simulated
     DELETE t, u WHERE a = 1 => 1064 => column 13: 'WHERE' is not expected here. Accepted: 'FROM'
     DELETE FROM t, u WHERE a = 1 => 1064 => Accepted: 'USING'
     INSERT INTO t SET select = 1 => 1064 => 'select' is a reserved word

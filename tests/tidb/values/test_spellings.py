@@ -1,4 +1,4 @@
-"""A date, datetime or time is read in one way from a file's cell, a DEFAULT, a literal and a text column's cell.
+"""A date, datetime or time is read in one way from a file's cell, a DEFAULT and an expression.
 
 What is expected was read in TiDB v8.5: pkg/types/time.go, parseDatetime and ParseDuration.
 """
@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.tidb.ddl.definitions.defaults import value_text
-from simulator.tidb.expressions.moments import duration_of_text, moment_of_text
+from simulator.tidb.expressions.context import Context
+from simulator.tidb.expressions.moments import parse_duration, parse_moment
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.values import spellings
@@ -184,7 +185,7 @@ def test_a_timestamp_has_no_zero_but_that_of_all_parts() -> None:
 def test_a_moment_is_read_alike_from_a_file_and_in_an_expression() -> None:
     texts = [text for text, _ in MOMENTS]
     wanted = in_file(ColumnType("datetime", decimal=6), texts)
-    assert [moment_of_text(text) for text in texts] == wanted
+    assert [parse_moment(Context(), text) for text in texts] == wanted
 
 
 @pytest.mark.parametrize("digits", [0, 2, 6])
@@ -206,7 +207,7 @@ def test_a_time_is_read_alike_in_an_expression_where_a_longer_one_is_cut() -> No
     wanted += [f"{longest}.000000" for _, longest in TOO_LONG]
     texts += [text for text, _ in TOO_LONG]
     micros = [None if text is None else spellings.duration(text, 6) for text in wanted]
-    assert [duration_of_text(text) for text in texts] == micros
+    assert [parse_duration(Context(), text) for text in texts] == micros
 
 
 def test_a_number_is_a_date_with_zeros_before_it() -> None:

@@ -160,9 +160,7 @@ def _parse_table(cursor: Cursor) -> ParsedSource:
     alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else parse_name_alias(cursor)
     moment = cursor.grammar.expression(cursor) if cursor.accept("AS OF TIMESTAMP") else None
     as_of = f" AS OF TIMESTAMP {restore_node(moment)}" if moment else ""
-    hints = ""
-    while cursor.word() in ("USE", "IGNORE", "FORCE"):
-        hints += f" {_parse_index_hint(cursor)}"
+    hints = parse_index_hints(cursor)
     return ParsedSource(
         restore_table_name(name) + text + _restore_alias(alias) + as_of + hints,
         syntax.TableSource(name, alias, partitions, moment),
@@ -185,6 +183,14 @@ def parse_name_alias(cursor: Cursor) -> str:
 
 def _restore_alias(alias: str) -> str:
     return f" AS {quote_name(alias)}" if alias else ""
+
+
+def parse_index_hints(cursor: Cursor) -> str:
+    """Parse optional index hints, and return them as TiDB writes them back."""
+    hints = ""
+    while cursor.word() in ("USE", "IGNORE", "FORCE"):
+        hints += f" {_parse_index_hint(cursor)}"
+    return hints
 
 
 def _parse_index_hint(cursor: Cursor) -> str:
