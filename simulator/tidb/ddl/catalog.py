@@ -86,7 +86,6 @@ class SharedTables(Mapping[Key, Table]):
             return _with_changes(dict(self), changed)
         return SharedTables(self._below, {**self._changed, **changed})
 
-
     def differing(self, before: Mapping[Key, Table]) -> Iterable[Key] | None:
         """Return the names whose tables may differ from those of an earlier mapping; None if that is not known."""
         if self._below is before:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.filters import compile_condition
 from simulator.tidb.engine.outcome import ResultSet
 from simulator.tidb.engine.queries import evaluate_subqueries
 from simulator.tidb.engine.relation import table_fields
@@ -12,7 +13,6 @@ from simulator.tidb.engine.scope import QueryScope, new_compilation
 from simulator.tidb.engine.show_catalog import CATALOG_KINDS
 from simulator.tidb.engine.show_server import SERVER_KINDS
 from simulator.tidb.engine.shown import Shown
-from simulator.tidb.engine.filters import compile_condition
 from simulator.tidb.engine.system_tables import cells_of_row
 from simulator.tidb.sql_engine.result_columns import ResultColumn, type_flags
 from simulator.tidb.storage.tables import Cells

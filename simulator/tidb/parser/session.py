@@ -133,7 +133,9 @@ def _parse_characteristic(cursor: Cursor) -> tuple[str, str]:
     and its value."""
     if cursor.accept("READ ONLY"):
         if cursor.word() == "AS":
-            raise not_simulated_error("SET TRANSACTION READ ONLY AS OF TIMESTAMP", "START TRANSACTION READ ONLY AS OF …")
+            raise not_simulated_error(
+                "SET TRANSACTION READ ONLY AS OF TIMESTAMP", "START TRANSACTION READ ONLY AS OF …"
+            )
         return "tx_read_only", "1"
     if cursor.accept("READ WRITE"):
         return "tx_read_only", "0"

@@ -145,7 +145,9 @@ def _execute_in_session(
 
             return StatementOutcome(upstream, result=run_show(statement, text, upstream, now_ms))
         case syntax.Begin(read_only=True):
-            raise not_simulated("START TRANSACTION READ ONLY is not simulated. Accepted: START TRANSACTION [READ WRITE]")
+            raise not_simulated(
+                "START TRANSACTION READ ONLY is not simulated. Accepted: START TRANSACTION [READ WRITE]"
+            )
         case syntax.Begin():
             return _outcome(transactions.begin(upstream))
         case syntax.Commit():

@@ -24,11 +24,7 @@ from simulator.tidb.sql_engine.sessions.variable_validation import (
 )
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, SqlSession
 
-FIXED_VALUES = MappingProxyType(
-    {
-        "tidb_opt_write_row_id": "OFF",
-    }
-)
+FIXED_VALUES = MappingProxyType({"tidb_opt_write_row_id": "OFF"})
 """Variables with an effect on rows that is not simulated: other values are refused."""
 
 ALIASES_OF_VARIABLES = MappingProxyType(

@@ -159,9 +159,7 @@ VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
         "default_collation_for_utf8mb4": _default_collation,
         "mpp_version": _mpp("{}", "-1 (unspecified), 0, 1, 2", ("-1", "0", "1", "2", "UNSPECIFIED")),
         "mpp_exchange_compression_mode": _mpp(
-            "`{}`",
-            "NONE, FAST, HIGH_COMPRESSION, UNSPECIFIED",
-            ("NONE", "FAST", "HIGH_COMPRESSION", "UNSPECIFIED"),
+            "`{}`", "NONE, FAST, HIGH_COMPRESSION, UNSPECIFIED", ("NONE", "FAST", "HIGH_COMPRESSION", "UNSPECIFIED")
         ),
     }
 )
