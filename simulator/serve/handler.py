@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,6 +22,7 @@ from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.locks import LockWait, Pause
+from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.load_data import LoadData, LoadFile
 from simulator.tidb.syntax.session import SqlStatement
 
@@ -127,7 +129,8 @@ class ClientHandler:
         client, server = self.client, self._server
         if statement is None:
             raise SqlError(1065, "42000", "Query was empty")
-        deadline = time.monotonic() + self._lock_wait_seconds()
+        waits_long = isinstance(statement, Statement)  # DDL waits until the other transactions end
+        deadline = math.inf if waits_long else time.monotonic() + self._lock_wait_seconds()
         client.command, client.statement, client.since_ms = "Query", text, int(time.time() * 1000)
         before = client.session.transaction
         try:

@@ -395,7 +395,7 @@ def test_liquibase(shop: ServedDatabase, jdbc_client: JavaProcess, tmp_path: Pat
         "after 0",
         "rolled back 2",
         "again 0",
-        "Table 4, View 1, Column 25, PrimaryKey 3, ForeignKey 1, Index 6, UniqueConstraint 1",
+        "Table 4, View 1, Column 26, PrimaryKey 3, ForeignKey 1, Index 6, UniqueConstraint 1",
     ]
     assert [(row["name"], row["email"]) for row in shop.rows("account")] == [("ann", "a@b"), ("bob", "none")]
     assert shop.rows("payment") == [{"id": 7, "account_id": 2, "sum": "1.50"}]

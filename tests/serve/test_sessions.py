@@ -201,6 +201,15 @@ STORIES = {
         1: COMMIT
         2: SELECT n FROM item ORDER BY id -> 11, 21, 30
     """,
+    "DDL waits until the other transactions end": """
+        1: BEGIN
+        1: UPDATE item SET n = 11 WHERE id = 1
+        2: SET innodb_lock_wait_timeout = 1
+        2: ALTER TABLE item ADD COLUMN s INT -> waits
+        1: SELECT SLEEP(1.5) -> 0
+        1: COMMIT
+        2 goes on
+    """,
 }
 """A line is a statement of a client, and behind an arrow its answer; one that waits goes on later."""
 

@@ -12,9 +12,10 @@ strict mode a NOT NULL column without a default has no value, except that ENUM t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import cached_property, lru_cache
 
-from simulator.errors import SqlError
+from simulator.errors import SchemaError, SqlError
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.floats import float_text
 from simulator.tidb.datums.kinds import Datum, datum_text
@@ -28,11 +29,11 @@ from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.expression import Evaluate
-from simulator.tidb.expressions.tables import generated_value, places_of
+from simulator.tidb.expressions.tables import generated_value, places_of, table_expression
 from simulator.tidb.expressions.trees import parse_expression
-from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.table import Column, Index, Table, visible_columns
 from simulator.tidb.model.types import family
-from simulator.tidb.storage.table_keys import cached_by_table
+from simulator.tidb.storage.table_keys import cached_by_table, is_array
 from simulator.tidb.storage.tables import Cells
 
 Cell = bytes | None
@@ -58,6 +59,7 @@ class RowValues:
         self._steps: list[tuple[int, Column, Callable[[], Cell] | None]] = []
         self._not_null, self._on_update = not_null_columns(table), on_update_columns(table)
         self._generated, self.quick = generated_values(table), quick_casts_of(table)
+        self._index_values = [evaluate for _, evaluate in index_values(table)]
         self._defaults: dict[str, Callable[[], Cell]] = {}
 
     @cached_property
@@ -126,17 +128,20 @@ class RowValues:
                 cells[place] = compute()
             if cells[place] is None and column.not_null:
                 cells[place] = self.not_null(column, row)
-        if self._generated:
+        if self._generated or self._index_values:
             self.generate(cells, row, VALUES if self.origin == SELECT else self.origin)
 
     def generate(self, cells: Cells, row: int = 1, origin: str = "") -> None:
-        """Compute the generated columns of a row. Raises SqlError."""
+        """Compute the generated columns of a row, and the expressions of indexes, which are columns to TiDB. Raises
+        SqlError."""
         for column, place, evaluate in self._generated:
             cell = self.cast(column, evaluate(cells, self.context), row, origin)
             if cell is None and column.not_null:
                 cell = self.not_null(column, row)
             if place >= 0:
                 cells[place] = cell
+        for evaluate in self._index_values:
+            evaluate(cells, self.context)
 
     # -- defaults ------------------------------------------------------------------------------------------------------
 
@@ -215,7 +220,7 @@ class RowValues:
                     digits = max(column.type.decimal, 0)
                     now = now_text(column.type.name, digits, self.context.session.settings, self.context.now_ms)
                     new[place] = now.encode()
-        if self._generated:
+        if self._generated or self._index_values:
             self.generate(new)
 
 
@@ -311,3 +316,16 @@ def generated_values(table: Table) -> list[tuple[Column, int, Evaluate]]:
         for column in table.columns
         if column.generated
     ]
+
+
+@cached_by_table
+def index_values(table: Table) -> list[tuple[Index, Evaluate]]:
+    """Return the expressions in indexes. Without arrays, whose values `array_keys` checks, and without those that are not
+    simulated: rows do not need them."""
+    found = []
+    for index in table.indexes:
+        for part in index.columns:
+            if part.expression and not is_array(part):
+                with suppress(SchemaError, SqlError):
+                    found.append((index, table_expression(table, part.expression).evaluate))
+    return found

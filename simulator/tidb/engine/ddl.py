@@ -26,11 +26,12 @@ from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl_rows import Conversion
 from simulator.tidb.engine.ddl_tables import tables_after, used_tables, with_change_ts
 from simulator.tidb.engine.foreign_keys import verify_added_keys
+from simulator.tidb.engine.names import check_denied
 from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.queries import query_columns
 from simulator.tidb.engine.session_variables import variable_text
 from simulator.tidb.engine.settings import FinishedJob, SqlSession
-from simulator.tidb.errors import not_simulated, sql_error_with_text
+from simulator.tidb.errors import not_simulated
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.storage.database import Database, Schema
@@ -69,7 +70,7 @@ def execute_ddl(
         return StatementOutcome(warnings=executed.notes)
     after = _with_stored_definitions(statement, before, after, names, settings)
     database.wait_for_tables(used_tables(statement, before, after, names), waiter)
-    context = StatementContext(session, reading(database), now_ms)
+    context = StatementContext(session, reading(database), now_ms, writing=True)
     try:
         tables = tables_after(statement, executed.jobs, after, names, context)
         _verify(tables.conversions, before, context)
@@ -103,8 +104,7 @@ def reading(database: Database) -> Transaction:
 
 
 def _check_denied(statement: syntax.Statement, settings: SqlSession) -> None:
-    """Raise SqlError 1142 for a table in a database that nobody may change (tidb pkg/privilege/privileges.go,
-    RequestVerification)."""
+    """Raise SqlError 1142 for a table in a database that nobody may change."""
     match statement:
         case syntax.CreateTable():
             verb, named = "CREATE", [syntax.TableName(statement.schema, statement.name)]
@@ -119,13 +119,7 @@ def _check_denied(statement: syntax.Statement, settings: SqlSession) -> None:
         case _:
             return
     for table in named:
-        if (table.schema or settings.database).lower() in DENIED:
-            user, _, host = settings.account.partition("@")
-            denied = f"{verb} command denied to user '{user}'@'{host}' for table '{table.name.lower()}'"
-            raise sql_error_with_text(1142, denied)
-
-
-DENIED = ("information_schema", "metrics_schema", "performance_schema")
+        check_denied(verb, table, settings)
 
 
 def ddl_session(session: Session, now_ms: int) -> DdlSession:

@@ -14,7 +14,7 @@ from simulator.errors import SqlError
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.ddl.column_sources import FromColumn, FromExpression, find_column_sources
 from simulator.tidb.ddl.columns.type_changes import needs_reorganization
-from simulator.tidb.engine.assign import generated_values
+from simulator.tidb.engine.assign import generated_values, index_values
 from simulator.tidb.engine.changes import table_changes
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl_values import Cell, convert_cells
@@ -83,6 +83,7 @@ def convert_table(stored: StoredTable, after: Table, context: StatementContext) 
     result = replace(stored, table=after)
     if written:
         apply.append(_rewrite(result, changed, written))
+    _check_index_values(before, after, rows, context)
     ids = _new_keys(before, after, written)
     if ids:
         apply.append(_entries(result, ids, rows()))
@@ -154,6 +155,18 @@ def _rewrite(stored: StoredTable, rows: Sequence[Row], written: set[int]) -> App
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------
+
+
+def _check_index_values(
+    before: Table, after: Table, rows: Callable[[], Iterable[Row]], context: StatementContext
+) -> None:
+    """Compute the expressions of new indexes, which TiDB stores. Raises SqlError."""
+    known = {index.id for index in before.indexes}
+    added = [evaluate for index, evaluate in index_values(after) if index.id not in known]
+    if added:
+        for row in rows():
+            for evaluate in added:
+                evaluate(row.cells, context)
 
 
 def _new_keys(before: Table, after: Table, written: set[int]) -> set[int]:

@@ -9,8 +9,8 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.context import StatementContext
-from simulator.tidb.engine.settings import ROW_ID
-from simulator.tidb.errors import sql_error
+from simulator.tidb.engine.settings import ROW_ID, SqlSession
+from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Column, Table, row_id_column
 from simulator.tidb.storage.table_keys import columns_by_name
 from simulator.tidb.syntax.definitions import TableName
@@ -19,7 +19,7 @@ from simulator.tidb.syntax.definitions import TableName
 def resolve_table(context: StatementContext, named: TableName, verb: str) -> Table:
     """Return the table that a statement writes to; `verb` is TiDB's word in the error for a view: `insert into`.
 
-    Raises SqlError 1046, 1146, and 1105 for a view or a sequence (tidb pkg/planner/core/planbuilder.go, buildInsert).
+    Raises SqlError 1046, 1142, 1146, and 1105 for a view or a sequence (tidb pkg/planner/core/planbuilder.go, buildInsert).
     """
     catalog, schema = context.catalog, named.schema or context.session.settings.database
     if not schema:
@@ -28,12 +28,25 @@ def resolve_table(context: StatementContext, named: TableName, verb: str) -> Tab
     table = catalog.tables.get(place)
     if table is not None:
         return table
+    check_denied(verb.split()[0].upper(), named, context.session.settings)
     for kind, objects in (("view", catalog.views), ("sequence", catalog.sequences)):
         if place in objects:
             if verb == "UPDATE":
                 raise sql_error(1288, named.name, verb)
             raise sql_error(1105, f"{verb} {kind} {named.name} is not supported now")
     raise sql_error(1146, schema, named.name)
+
+
+DENIED = ("information_schema", "metrics_schema", "performance_schema")
+"""Databases that nobody may change."""
+
+
+def check_denied(verb: str, named: TableName, settings: SqlSession) -> None:
+    """Raise SqlError 1142 for a table of theirs (tidb pkg/privilege/privileges.go, RequestVerification)."""
+    if (named.schema or settings.database).lower() in DENIED:
+        user, _, host = settings.account.partition("@")
+        denied = f"{verb} command denied to user '{user}'@'{host}' for table '{named.name.lower()}'"
+        raise sql_error_with_text(1142, denied)
 
 
 def resolve_columns(table: Table, names: Sequence[str]) -> list[Column]:

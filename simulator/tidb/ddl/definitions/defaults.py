@@ -235,7 +235,11 @@ def numbered_members(text: str, type: ColumnType) -> str | None:
 
 def member_text(text: str, type: ColumnType) -> str | None:
     """Return members by name in the order and case of their definition; None if one is unknown."""
-    fold = str.lower if type.collation.endswith("_ci") else str
+
+    def fold(name: str) -> str:
+        name = name if type.collation == "binary" or "_0900_" in type.collation else name.rstrip(" ")
+        return name.lower() if type.collation.endswith("_ci") else name
+
     target = {fold(member): member for member in type.elements}
     names = [fold(name) for name in (text.split(",") if type.name == "set" and text else [text])]
     if type.name == "set" and not text:
