@@ -41,7 +41,7 @@ from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo, with_database
-from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
+from simulator.tidb.engine.sessions.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.upstream import Upstream
 
 JOINED = 256

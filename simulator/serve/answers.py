@@ -9,8 +9,8 @@ from mysql_mimic.types import Capabilities, ServerStatus, uint_1, uint_2, uint_4
 
 from simulator.serve import wire
 from simulator.serve.clients import Client
-from simulator.tidb.engine.outcome import StatementOutcome
-from simulator.tidb.engine.result_columns import ResultColumn
+from simulator.tidb.engine.sessions.outcome import StatementOutcome
+from simulator.tidb.engine.sessions.result_columns import ResultColumn
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.syntax.dml import Insert, Update
 from simulator.tidb.syntax.load_data import LoadData

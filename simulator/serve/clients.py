@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.sessions.session import Session
 
 
 @dataclass(eq=False)

@@ -35,9 +35,10 @@ from simulator.serve.log_records import (
 )
 from simulator.serve.table_files import read_table, table_batch, write_changes
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.engine.outcome import CommittedTransaction, Event
-from simulator.tidb.engine.session import Session
-from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, SqlSession
+from simulator.tidb.engine.execution import execute
+from simulator.tidb.engine.sessions.outcome import CommittedTransaction, Event
+from simulator.tidb.engine.sessions.session import Session
+from simulator.tidb.engine.sessions.settings import DEFAULT_SQL_MODE, SqlSession
 from simulator.tidb.engine.upstream import upstream_of
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.database import Database
@@ -216,7 +217,7 @@ class DataDirectory:
         session.settings = session_of(logged.session, settings)
         statement = parse_sql(logged.text, session.settings.sql_mode - frozenset(DEFAULT_SQL_MODE))
         assert statement is not None, "an empty statement has no jobs"
-        outcome = session.execute(statement, logged.text, now_ms)
+        outcome = execute(session, statement, logged.text, now_ms)
         self._statements += _ddl_lines(outcome.events, now_ms, session.settings, session.database)
         session.settings = settings
         return outcome.events

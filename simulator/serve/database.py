@@ -19,16 +19,17 @@ from simulator.serve.clients import Client
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.running_statement import RunningStatement
 from simulator.tidb import syntax
-from simulator.tidb.engine.load_data import check_load
-from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
-from simulator.tidb.engine.result_columns import ResultColumn
-from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.execution import execute
+from simulator.tidb.engine.queries.compilation import reading_context
 from simulator.tidb.engine.session_statements import columns_of_prepared
-from simulator.tidb.engine.session_variables import new_session, with_global_settings
-from simulator.tidb.engine.settings import Process, SqlSession
-from simulator.tidb.engine.variables import reading_context
+from simulator.tidb.engine.sessions.outcome import Event, FailedStatement, StatementOutcome
+from simulator.tidb.engine.sessions.result_columns import ResultColumn
+from simulator.tidb.engine.sessions.session import Session
+from simulator.tidb.engine.sessions.session_variables import new_session, with_global_settings
+from simulator.tidb.engine.sessions.settings import Process, SqlSession
+from simulator.tidb.engine.system_tables.server import own_process
+from simulator.tidb.engine.writes.load_data import check_load
 from simulator.tidb.syntax.load_data import LoadData, LoadFile
-from simulator.tidb.system_tables.server import own_process
 
 Returned = TypeVar("Returned")
 
@@ -137,7 +138,9 @@ class SharedDatabase:
         session, now_ms = client.session, self.now_ms
         session.killed = False
         try:
-            outcome = self.running.watch(client.number, session.kill, partial(session.execute, statement, text, now_ms))
+            outcome = self.running.watch(
+                client.number, session.kill, partial(execute, session, statement, text, now_ms)
+            )
         except SimulatorError as error:
             if not isinstance(error, DeliveryError) or self.refuses:
                 session.roll_back()

@@ -16,8 +16,8 @@ from simulator.serve.calls import SimulatorCall, split_call
 from simulator.serve.clients import Client
 from simulator.serve.database import SharedDatabase
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
-from simulator.tidb.engine.result_columns import ResultColumn, table_column
+from simulator.tidb.engine.sessions.outcome import FailedStatement, StatementOutcome
+from simulator.tidb.engine.sessions.result_columns import ResultColumn, table_column
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql

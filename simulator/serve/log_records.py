@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
-from simulator.tidb.engine.outcome import CompletedDdl, Event, TableChanges
-from simulator.tidb.engine.settings import SqlSession
+from simulator.tidb.engine.sessions.outcome import CompletedDdl, Event, TableChanges
+from simulator.tidb.engine.sessions.settings import SqlSession
 from simulator.tidb.storage.allocators import Allocator, Counters
 from simulator.tidb.storage.database import Database
 

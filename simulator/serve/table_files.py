@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from simulator.tidb.engine.outcome import TableChanges
+from simulator.tidb.engine.sessions.outcome import TableChanges
 from simulator.tidb.storage.array_keys import entries_of
 from simulator.tidb.storage.database import Database
 from simulator.tidb.storage.row_keys import handle_bytes, handle_of_bytes

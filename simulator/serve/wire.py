@@ -12,7 +12,7 @@ from mysql_mimic.results import ResultColumn as EncodedColumn
 from mysql_mimic.types import Capabilities, ColumnType, ServerStatus, str_len, uint_2
 
 from simulator.errors import DdlError, SqlError
-from simulator.tidb.engine.result_columns import ResultColumn
+from simulator.tidb.engine.sessions.result_columns import ResultColumn
 from simulator.tidb.errors import error_number, sqlstate
 
 

@@ -15,8 +15,8 @@ from simulator.columns.hashing import Hashes, fingerprints, xxhash64
 from simulator.columns.row_image import LazyCells
 from simulator.sources.diff import Comparison, hashes_and_handles, placed_changes
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table_keys import UniqueKey
 from simulator.tidb.storage.key_columns import encode_key
-from simulator.tidb.storage.table_keys import UniqueKey
 
 ROLE_BITS = 3
 

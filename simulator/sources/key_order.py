@@ -13,8 +13,8 @@ from simulator.errors import SchemaError, SqlError
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc.table_info import other_unique_indexes
 from simulator.tidb.model.table import ForeignKey, IndexColumn, Table, visible_columns
+from simulator.tidb.model.table_keys import UniqueKey
 from simulator.tidb.storage.key_columns import encode_key
-from simulator.tidb.storage.table_keys import UniqueKey
 
 BEFORE, AFTER, COMES, FOLLOWS, STAYS, ENDS = range(6)
 """Roles, in pairs: of one value, changes with the even one precede those with the odd one. Those with COMES may be earlier

@@ -38,7 +38,7 @@ from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition,
 from simulator.run.steps import sql
 from simulator.ticdc.ddl import events as job_events
 from simulator.ticdc.ddl.sent_text import sent_text
-from simulator.tidb.engine.outcome import FailedStatement
+from simulator.tidb.engine.sessions.outcome import FailedStatement
 from simulator.tidb.errors import error_number
 
 FAST = r"v8\.0\.0\.(rows-00|txn-1|types-1)"

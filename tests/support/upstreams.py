@@ -15,7 +15,7 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.execute import execute as execute_ddl
 from simulator.tidb.ddl.lookups import lower_names
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
-from simulator.tidb.engine.outcome import CommittedTransaction, FailedStatement, StatementOutcome
+from simulator.tidb.engine.sessions.outcome import CommittedTransaction, FailedStatement, StatementOutcome
 from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.errors import error_number
 from simulator.tidb.model.table import Table

@@ -15,7 +15,7 @@ from simulator.sources.generate.values.table_values import TableValues
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import dispatch
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.engine.outcome import FailedStatement
+from simulator.tidb.engine.sessions.outcome import FailedStatement
 from simulator.tidb.model.table import Name, Table
 
 

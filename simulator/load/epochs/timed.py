@@ -25,7 +25,7 @@ from simulator.ticdc.rules import ChangefeedRules, check_expressions
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Column, ForeignKey, Name, Table
-from simulator.tidb.storage.table_keys import UniqueKey, columns_by_name, unique_keys
+from simulator.tidb.model.table_keys import UniqueKey, columns_by_name, unique_keys
 
 
 def play_timed(

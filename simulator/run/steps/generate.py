@@ -22,15 +22,15 @@ from simulator.sources.generate.rounds import ROUNDS, Round, chosen_rows, rounds
 from simulator.sources.generate.values.generators import ColumnGenerator, NumberSequence, RowTime
 from simulator.sources.generate.values.scripted_values import Draw, draws, is_time, keyed
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
-from simulator.tidb.engine import clock
-from simulator.tidb.engine.changes import committed_transaction, table_changes
-from simulator.tidb.engine.context import StatementContext
-from simulator.tidb.engine.direct_writes import changed_rows, delete_rows, insert_rows, update_rows
-from simulator.tidb.engine.names import resolve_table
-from simulator.tidb.engine.outcome import TableChanges
-from simulator.tidb.engine.rows import Location
-from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.scopes.names import resolve_table
+from simulator.tidb.engine.sessions import clock
+from simulator.tidb.engine.sessions.changes import committed_transaction, table_changes
+from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.sessions.outcome import TableChanges
+from simulator.tidb.engine.sessions.session import Session
 from simulator.tidb.engine.upstream import Upstream, upstream_of
+from simulator.tidb.engine.writes.direct_writes import changed_rows, delete_rows, insert_rows, update_rows
+from simulator.tidb.engine.writes.rows import Location
 from simulator.tidb.expressions.tables import places_of
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
@@ -81,7 +81,7 @@ class GenerateStep:
         name = TableName(*(["", self.table] if "." not in self.table else self.table.split(".", 1)))
         upstream = upstream.latest()
         session = upstream.session
-        reader = StatementContext(session, Transaction(session.database, upstream.ts), position.now_ms)
+        reader = StatementContext(session, Transaction(session.database.locks, upstream.ts), position.now_ms)
         table = resolve_table(reader, name, "insert into")
         unread = read_rows(position, upstream, TableName(table.schema, table.name))
         position = replace(position, unread=unread)

@@ -23,7 +23,7 @@ from simulator.run.steps.sql import execute_statement
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS, RowChanges
 from simulator.ticdc.dispatch import TopicGrowth
-from simulator.tidb.engine.outcome import FailedStatement
+from simulator.tidb.engine.sessions.outcome import FailedStatement
 from simulator.tidb.restore.names import quote_name
 
 TRIES = 12

@@ -34,10 +34,10 @@ from simulator.ticdc.older_rows import filled_images
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.ticdc.time_zone import zone_of_rows
-from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
 from simulator.tidb.engine.session_statements import resolve_execute
-from simulator.tidb.engine.session_variables import parse_sql_mode
-from simulator.tidb.engine.settings import DEFAULT_SQL_MODE
+from simulator.tidb.engine.sessions.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
+from simulator.tidb.engine.sessions.session_variables import parse_sql_mode
+from simulator.tidb.engine.sessions.settings import DEFAULT_SQL_MODE
 from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.errors import error_number
 from simulator.tidb.model.sql_modes import READING_MODES

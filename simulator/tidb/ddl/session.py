@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
+from typing import NamedTuple
 
 from simulator.errors import DdlError
 from simulator.releases import Release
@@ -65,6 +66,13 @@ class Job:
 
     def with_object(self, schema: str, table: str) -> Job:
         return replace(self, schema=schema, table=table)
+
+
+class FinishedJob(NamedTuple):
+    """A DDL job that is done, for ADMIN SHOW DDL JOBS."""
+
+    job: Job
+    end_ms: int
 
 
 @dataclass(frozen=True)

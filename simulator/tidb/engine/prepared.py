@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.release_syntax import check_syntax
-from simulator.tidb.engine.insert import assigned_columns
-from simulator.tidb.engine.names import resolve_table
-from simulator.tidb.engine.outcome import StatementOutcome
-from simulator.tidb.engine.queries import query_columns
-from simulator.tidb.engine.result_columns import ResultColumn
-from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, PreparedStatement, SqlSession
-from simulator.tidb.engine.variables import reading_context
+from simulator.tidb.engine.queries.compilation import reading_context
+from simulator.tidb.engine.queries.statements import query_columns
+from simulator.tidb.engine.scopes.names import resolve_table
+from simulator.tidb.engine.sessions.outcome import StatementOutcome
+from simulator.tidb.engine.sessions.result_columns import ResultColumn
+from simulator.tidb.engine.sessions.session import Session
+from simulator.tidb.engine.sessions.settings import DEFAULT_SQL_MODE, PreparedStatement, SqlSession
+from simulator.tidb.engine.writes.insert import assigned_columns
 from simulator.tidb.parser.expressions.literals import float_literal
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.syntax.show import Show
-
-if TYPE_CHECKING:
-    from simulator.tidb.engine.session import Session
 
 
 def columns_of_prepared(statement: syntax.SqlStatement, session: Session, now_ms: int) -> tuple[ResultColumn, ...]:
@@ -48,7 +45,7 @@ def columns_of_prepared(statement: syntax.SqlStatement, session: Session, now_ms
                 syntax.SelectTree(everything, statement.source, statement.where, order=statement.order), context
             )
         case Show():
-            from simulator.tidb.engine.show import run_show  # most scripts have none
+            from simulator.tidb.engine.show.statements import run_show  # most scripts have none
 
             return run_show(statement, "", context).columns
     return ()

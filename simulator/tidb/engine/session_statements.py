@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simulator.tidb import syntax
-from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
-from simulator.tidb.engine.past import moment_ts
 from simulator.tidb.engine.prepared import columns_of_prepared, deallocate, prepare, resolve_execute
-from simulator.tidb.engine.scope import QueryScope, new_compilation
+from simulator.tidb.engine.queries.compilation import evaluate_alone, new_compilation, reading_context
+from simulator.tidb.engine.scopes.past import moment_ts
+from simulator.tidb.engine.scopes.scope import QueryScope
+from simulator.tidb.engine.sessions.outcome import Event, FailedStatement, StatementOutcome
+from simulator.tidb.engine.sessions.session import Session
 from simulator.tidb.engine.set_variables import noop_warnings, set_variables
-from simulator.tidb.engine.variables import evaluate_alone, reading_context
+from simulator.tidb.engine.system_tables.definitions import system_databases
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.load_data import LoadData
 from simulator.tidb.syntax.show import Show
-from simulator.tidb.system_tables.definitions import system_databases
-
-if TYPE_CHECKING:
-    from simulator.tidb.engine.session import Session
 
 __all__ = ["columns_of_prepared", "execute_in_session", "resolve_execute"]
 
@@ -117,7 +115,7 @@ def _do(statement: syntax.Do, text: str, session: Session, now_ms: int) -> Outco
 
 
 def _show(statement: Show, text: str, session: Session, now_ms: int) -> Outcome:
-    from simulator.tidb.engine.show import run_show  # most scripts have none
+    from simulator.tidb.engine.show.statements import run_show  # most scripts have none
 
     context = reading_context(session, now_ms)
     return StatementOutcome(result=run_show(statement, text, context), warnings=tuple(context.warnings))

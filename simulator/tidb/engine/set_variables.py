@@ -8,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
-from simulator.tidb.engine.past import snapshot_ts
-from simulator.tidb.engine.session_variables import NAMES, check_name, set_variable, variable_text
-from simulator.tidb.engine.settings import SqlSession
-from simulator.tidb.engine.variable_validation import VARIABLES
-from simulator.tidb.engine.variables import evaluate_alone, reading_context, with_user_variable
+from simulator.tidb.engine.queries.compilation import evaluate_alone, reading_context
+from simulator.tidb.engine.scopes.past import snapshot_ts
+from simulator.tidb.engine.scopes.variables import with_user_variable
+from simulator.tidb.engine.sessions.session import Session
+from simulator.tidb.engine.sessions.session_variables import NAMES, check_name, set_variable, variable_text
+from simulator.tidb.engine.sessions.settings import SqlSession
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.conversions import as_text
-
-if TYPE_CHECKING:
-    from simulator.tidb.engine.session import Session
+from simulator.tidb.system_variables import VARIABLES
 
 NOOP_VARIABLES = MappingProxyType(
     {

@@ -14,17 +14,18 @@ from simulator.columns import row_image
 from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
-from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
-from simulator.tidb.engine.session import Session
-from simulator.tidb.engine.settings import SqlSession
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.engine.execution import execute
+from simulator.tidb.engine.sessions.outcome import FailedStatement, StatementOutcome
+from simulator.tidb.engine.sessions.session import Session
+from simulator.tidb.engine.sessions.settings import SqlSession
+from simulator.tidb.model.table import Cells, Table, visible_columns
 from simulator.tidb.storage.allocators import Counters
 from simulator.tidb.storage.array_keys import entries_of
 from simulator.tidb.storage.database import Database
 from simulator.tidb.storage.partitions import partition_of
 from simulator.tidb.storage.row_keys import handle_bytes, handle_of, row_id
 from simulator.tidb.storage.rows import NEWEST, Handle, Version
-from simulator.tidb.storage.tables import Cells, cells_of, image_of, layout_of
+from simulator.tidb.storage.tables import StoredTable, cells_of, image_of, layout_of
 from simulator.tidb.storage.transactions import Transaction
 
 
@@ -95,7 +96,7 @@ class Upstream:
     ) -> tuple[Upstream, StatementOutcome | FailedStatement]:
         """Execute a statement, and return the upstream after it."""
         session = self.latest().session
-        outcome = session.execute(statement, text, now_ms)
+        outcome = execute(session, statement, text, now_ms)
         return upstream_of(session), outcome
 
     def rolled_back(self) -> Upstream:
@@ -124,17 +125,21 @@ class Upstream:
         database, rows_of = self.database.copy(self.ts)
         session = Session(database, self.settings)
         session.temporary, more = self.session.temporary.copy(self.ts)
+
+        def stored(table: Table) -> StoredTable:
+            return session.temporary.stored(table) if table.temporary else database.stored(table)
+
         if self.writes is not None:
             assert self.session.transaction is not None, "it has not ended since"
             session.transaction = self.session.transaction.copy(
-                database, self.writes, {**rows_of, **more}, session.temporary.stored
+                database.locks, self.writes, {**rows_of, **more}, stored
             )
         return upstream_of(session)
 
     def rows(self, table: Table) -> StoredRows:
         """Return the rows of a table of the catalog, with the writes of the open transaction."""
         stored = self.database.schema(self.ts).stored(table)
-        reader = self.transaction or Transaction(self.database, self.ts)
+        reader = self.transaction or Transaction(self.database.locks, self.ts)
         found = list(reader.scan(stored, range(len(stored.partitions)), self.ts)) if stored is not None else []
         return stored_rows(table, found)
 

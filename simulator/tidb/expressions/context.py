@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from simulator.tidb.engine.variable_validation import new_server_value
 from simulator.tidb.errors import sql_error_with_text
+from simulator.tidb.system_variables import new_server_value
 
 TRUNCATED, DIVIDED, ALWAYS, WARNED = "truncated", "divided", "always", "warned"
 """Kinds of problems. Truncated: an error where strict mode writes rows, else a warning. Divided: a division by 0, which is

@@ -20,8 +20,7 @@ from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.over_columns import needed_columns, over_columns
 from simulator.tidb.expressions.tables import generated_value
-from simulator.tidb.model.table import Column, Table
-from simulator.tidb.storage.tables import Cells
+from simulator.tidb.model.table import Cells, Column, Table
 
 STRICT = Mode(frozenset(("STRICT_TRANS_TABLES",)))
 OUT_OF_RANGE = 1690

@@ -10,8 +10,7 @@ import pyarrow as pa
 from simulator.columns.cells import raw
 from simulator.tidb.expressions.tables import places_of
 from simulator.tidb.expressions.trees import find_column, parse_expression
-from simulator.tidb.model.table import Table
-from simulator.tidb.storage.tables import Cells
+from simulator.tidb.model.table import Cells, Table
 from simulator.tidb.syntax.expressions import names_in
 
 BATCH = 1 << 16

@@ -13,7 +13,7 @@ from simulator.tidb.expressions.expression import Evaluate, Expression, place
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.trees import definition_tree, find_column, parse_expression
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.storage.table_keys import cached_by_table
+from simulator.tidb.model.table_keys import cached_by_table
 
 
 class TableScope:

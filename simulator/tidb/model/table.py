@@ -10,6 +10,9 @@ from simulator.tidb.model.types import ColumnType, family
 Name = tuple[str, str]
 """Schema and name of a table, as written."""
 
+Cells = list[bytes | None]
+"""The TiDB text of each visible column of a row, None for NULL."""
+
 
 @dataclass(frozen=True)
 class Column:

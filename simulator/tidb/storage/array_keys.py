@@ -18,10 +18,9 @@ from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.tables import table_expression
-from simulator.tidb.model.table import Index, Table
+from simulator.tidb.model.table import Cells, Index, Table
+from simulator.tidb.model.table_keys import cached_by_table, is_array
 from simulator.tidb.storage.row_keys import RowKey, entry_keys, part_of, shown_part
-from simulator.tidb.storage.table_keys import cached_by_table, is_array
-from simulator.tidb.storage.tables import Cells
 
 ARRAY = re.compile(
     r"[\s(]*cast\((?P<operand>.*)\s+as\s+(?P<type>\w+)(?:\((?P<length>\d+)\))?\s+array\)[\s)]*", re.I | re.S

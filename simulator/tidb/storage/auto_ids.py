@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table_keys import cached_by_table
 from simulator.tidb.storage.allocators import CACHE_SIZE, Allocator, Counters
-from simulator.tidb.storage.table_keys import cached_by_table
 from simulator.tidb.syntax.tables import TableOption
 
 

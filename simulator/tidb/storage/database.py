@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from simulator import tso
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, object_key, with_database
-from simulator.tidb.engine.settings import FinishedJob
+from simulator.tidb.ddl.session import FinishedJob
 from simulator.tidb.model.table import Table
 from simulator.tidb.storage.auto_ids import initial_counters
 from simulator.tidb.storage.locks import Locks, LockWait
@@ -62,8 +62,6 @@ class Database:
         """Called with events, the session and the millisecond before they take effect. What it raises refuses them."""
         self.processes: Callable[[], Sequence[Any]] = lambda: ()
         """Returns the clients of a server, as SHOW PROCESSLIST shows them; without one the session is the only one."""
-        self.waiters: dict[Transaction, frozenset[Key]] = {}
-        """The DDL statements that wait, by a transaction that stands for each, with the tables that they change."""
         self.started_ms = 0
         """The millisecond of its first transaction."""
         self.sequences: dict[Key, SequenceValues] = {}
@@ -120,7 +118,7 @@ class Database:
     def begin(self, now_ms: int, pessimistic: bool = True, explicit: bool = True) -> Transaction:
         """Begin a transaction that sees all commits so far."""
         self.started_ms = self.started_ms or now_ms
-        transaction = Transaction(self, self.next_ts(now_ms), pessimistic, explicit)
+        transaction = Transaction(self.locks, self.next_ts(now_ms), pessimistic, explicit)
         self._open.add(transaction)
         return transaction
 
@@ -143,7 +141,7 @@ class Database:
         """End a transaction without its writes."""
         transaction.end()
         self._open.discard(transaction)
-        self.waiters.pop(transaction, None)
+        self.locks.waiters.pop(transaction, None)
 
     def change_schema(self, schema: Schema) -> None:
         """Replace the catalog and the tables by those after a DDL statement at a ts above all commits."""
@@ -164,10 +162,10 @@ class Database:
         """Wait for the transactions that have used tables, which a DDL statement is to change: raises LockWait of one of
         them, and of `waiter` for statements that use the tables next (tidb pkg/ddl/ddl_worker.go, waitSchemaSyncedForMDL,
         which lets them use the table as it is after the statement)."""
-        self.waiters.pop(waiter, None)
+        self.locks.waiters.pop(waiter, None)
         for key in keys:
             for user in self.users(key):
-                self.waiters[waiter] = frozenset(keys)
+                self.locks.waiters[waiter] = frozenset(keys)
                 raise LockWait(user)
 
     def copy(self, ts: int) -> tuple[Database, dict[TableRows, TableRows]]:

@@ -12,8 +12,8 @@ from simulator.tidb.expressions.over_columns import needed_columns, over_columns
 from simulator.tidb.expressions.tables import table_cell
 from simulator.tidb.keys import encode_index_column
 from simulator.tidb.model.table import Column, IndexColumn, Table
+from simulator.tidb.model.table_keys import UniqueKey, columns_by_name
 from simulator.tidb.storage.row_keys import NO_STATEMENT, part_of
-from simulator.tidb.storage.table_keys import UniqueKey, columns_by_name
 
 
 def encode_key(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array]) -> pa.Array:

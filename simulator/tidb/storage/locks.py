@@ -9,20 +9,23 @@ deadlock detector).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING
 
+from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.errors import sql_error_with_text
 
-if TYPE_CHECKING:
-    from simulator.tidb.storage.transactions import Transaction
-
 DEADLOCK = "Deadlock found when trying to get lock; try restarting transaction"
+
+
+class Owner:
+    """A transaction, as locks know it."""
+
+    start_ts: int
 
 
 class LockWait(Exception):
     """A key is locked by another transaction."""
 
-    def __init__(self, owner: Transaction, seconds: float | None = None) -> None:
+    def __init__(self, owner: Owner, seconds: float | None = None) -> None:
         """`seconds` is how long the statement waits; None for innodb_lock_wait_timeout."""
         super().__init__()
         self.owner, self.seconds = owner, seconds
@@ -43,34 +46,36 @@ class Locks:
     """The locked keys with their owners."""
 
     def __init__(self) -> None:
-        self._owners: dict[Hashable, Transaction] = {}
-        self._waiting: dict[Transaction, Transaction] = {}
+        self._owners: dict[Hashable, Owner] = {}
+        self._waiting: dict[Owner, Owner] = {}
+        self.waiters: dict[Owner, frozenset[Key]] = {}
+        """The DDL statements that wait, by a transaction that stands for each, with the tables that they change."""
 
-    def owner(self, key: Hashable, but: Transaction) -> Transaction | None:
+    def owner(self, key: Hashable, but: Owner) -> Owner | None:
         """Return the other transaction that has locked a key; None for none."""
         owner = self._owners.get(key)
         return None if owner is but else owner
 
-    def lock(self, key: Hashable, transaction: Transaction) -> bool:
+    def lock(self, key: Hashable, transaction: Owner) -> bool:
         """Lock a key, and return whether it was free. Raises LockWait."""
         owner = self._owners.setdefault(key, transaction)
         if owner is not transaction:
             raise LockWait(owner)
         return True
 
-    def wait(self, transaction: Transaction, owner: Transaction) -> None:
+    def wait(self, transaction: Owner, owner: Owner) -> None:
         """Note that a transaction waits for another one. Raises SqlError 1213 if that closes a circle."""
-        following: Transaction | None = owner
+        following: Owner | None = owner
         while following is not None:
             if following is transaction:
                 raise sql_error_with_text(1213, DEADLOCK)
             following = self._waiting.get(following)
         self._waiting[transaction] = owner
 
-    def stop_waiting(self, transaction: Transaction) -> None:
+    def stop_waiting(self, transaction: Owner) -> None:
         self._waiting.pop(transaction, None)
 
-    def release(self, transaction: Transaction, keys: Iterable[Hashable]) -> None:
+    def release(self, transaction: Owner, keys: Iterable[Hashable]) -> None:
         """Release keys of a transaction."""
         for key in keys:
             if self._owners.get(key) is transaction:

@@ -19,9 +19,8 @@ from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.expression import Evaluate, Expression
 from simulator.tidb.expressions.over_columns import needed_columns, over_columns
 from simulator.tidb.expressions.tables import places_of, table_column, table_expression
-from simulator.tidb.model.table import Column, Partitioning, Table
-from simulator.tidb.storage.table_keys import cached_by_table, columns_by_name
-from simulator.tidb.storage.tables import Cells
+from simulator.tidb.model.table import Cells, Column, Partitioning, Table
+from simulator.tidb.model.table_keys import cached_by_table, columns_by_name
 
 KEY_TYPES = frozenset(
     "tinyint smallint mediumint int bigint decimal char varchar date datetime timestamp time year enum set".split()

@@ -20,11 +20,10 @@ from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.tables import places_of, table_cell, table_expression
 from simulator.tidb.expressions.texts import collation_key
 from simulator.tidb.keys import encode_index_column
-from simulator.tidb.model.table import IndexColumn, Table, has_common_handle, row_id_column
+from simulator.tidb.model.table import Cells, IndexColumn, Table, has_common_handle, row_id_column
+from simulator.tidb.model.table_keys import cached_by_table, columns_by_name, is_array
 from simulator.tidb.model.types import ColumnType, family, is_binary, is_text
 from simulator.tidb.storage.rows import Handle
-from simulator.tidb.storage.table_keys import cached_by_table, columns_by_name, is_array
-from simulator.tidb.storage.tables import Cells
 
 SIGN = 1 << 63
 FULL = (1 << 64) - 1

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 
 from simulator.columns.row_image import NULL, SEPARATOR_BYTES
 from simulator.tidb.ddl.definitions.defaults import stored_value
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import Cells, Table, visible_columns
+from simulator.tidb.model.table_keys import cached_by_table
 from simulator.tidb.storage.allocators import Counters
 from simulator.tidb.storage.rows import Entry, Handle, Layout, TableRows, Version
-from simulator.tidb.storage.table_keys import cached_by_table
 
 if TYPE_CHECKING:
     from simulator.tidb.storage.row_keys import RowKey
 
 NULL_BYTES = bytes([NULL])
-
-Cells = list[bytes | None]
-"""The TiDB text of each visible column, None for NULL."""
 
 
 @dataclass

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.errors import sql_error, sql_error_with_text
-from simulator.tidb.model.table import Table
-from simulator.tidb.storage.locks import LockWait
+from simulator.tidb.model.table import Cells, Table
+from simulator.tidb.storage.locks import Locks, LockWait, Owner
 from simulator.tidb.storage.row_keys import RowKey
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, TableRows, Version
-from simulator.tidb.storage.tables import Cells, RowReader, StoredTable, image_of, layout_of
-
-if TYPE_CHECKING:
-    from simulator.tidb.storage.database import Database
+from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
 
 MISSING = object()
 """Stands in the undo log for a key that the buffer did not have."""
@@ -39,11 +36,11 @@ class Change(NamedTuple):
     """The last image of a row that was inserted and deleted."""
 
 
-class Transaction:
+class Transaction(Owner):
     """A transaction of one session."""
 
-    def __init__(self, database: Database, start_ts: int, pessimistic: bool = True, explicit: bool = True) -> None:
-        self.database, self.start_ts = database, start_ts
+    def __init__(self, locks: Locks, start_ts: int, pessimistic: bool = True, explicit: bool = True) -> None:
+        self._locks, self.start_ts = locks, start_ts
         self.pessimistic, self.explicit = pessimistic, explicit
         self.reads_committed = self.stale = False
         """Whether queries read the newest commits; whether it reads the past, and only reads."""
@@ -145,7 +142,7 @@ class Transaction:
     def _check_use(self, stored: StoredTable) -> None:
         """Raises LockWait of a DDL statement that waits to change a table, which the transaction has not used yet; SqlError
         8028 if a column has another type since it began (tidb pkg/sessiontxn; docs: metadata lock)."""
-        for waiter, keys in self.database.waiters.items():
+        for waiter, keys in self._locks.waiters.items():
             key = object_key(stored.table.schema, stored.table.name)
             if waiter is not self and key in keys and not self.has_used(key):
                 raise LockWait(waiter)
@@ -158,7 +155,7 @@ class Transaction:
     def lock(self, key: Hashable) -> None:
         """Lock a key until the transaction ends. Raises LockWait. An optimistic transaction locks nothing."""
         if self.pessimistic and key not in self._locked:
-            self.database.locks.lock(key, self)
+            self._locks.lock(key, self)
             self._locked[key] = None
 
     def lock_row(self, stored: StoredTable, ordinal: int, handle: Handle) -> None:
@@ -288,7 +285,7 @@ class Transaction:
         """Release the locks behind the first ones: those of a statement that is refused (tidb pkg/session,
         client-go LockKeys, asyncPessimisticRollback)."""
         keys = [*self._locked][count:]
-        self.database.locks.release(self, keys)
+        self._locks.release(self, keys)
         for key in keys:
             del self._locked[key]
 
@@ -302,7 +299,7 @@ class Transaction:
                 committed = rows.committed(handle)
                 if committed > self.start_ts:
                     raise _conflict(self.start_ts, committed)
-                owner = self.database.locks.owner((rows, handle), self)
+                owner = self._locks.owner((rows, handle), self)
                 if owner is not None:
                     if owner.start_ts > self.start_ts:
                         raise _conflict(self.start_ts, owner.start_ts)
@@ -322,20 +319,19 @@ class Transaction:
 
     def copy(
         self,
-        database: Database,
+        locks: Locks,
         position: int,
         rows_of: Mapping[TableRows, TableRows],
-        temporary: Callable[[Table], StoredTable],
+        stored_there: Callable[[Table], StoredTable],
     ) -> Transaction:
-        """Return the transaction after `position` writes, on the copied rows of another database; `temporary` returns a
-        temporary table there."""
-        other = Transaction(database, self.start_ts, self.pessimistic, self.explicit)
+        """Return the transaction after `position` writes, on the copied rows of another database; `stored_there` returns a
+        table as it is stored there."""
+        other = Transaction(locks, self.start_ts, self.pessimistic, self.explicit)
         copies = {id(buffer): dict(buffer) for buffer in (*self._rows.values(), *self._entries.values())}
         other._rows = {rows_of[rows]: copies[id(buffer)] for rows, buffer in self._rows.items()}
         other._entries = {(rows_of[rows], index): copies[id(each)] for (rows, index), each in self._entries.items()}
         for rows, (of, at) in self._tables.items():
-            stored = temporary(of.table) if of.table.temporary else database.stored(of.table)
-            other._tables[rows_of[rows]] = stored, at
+            other._tables[rows_of[rows]] = stored_there(of.table), at
         other._undo = [(copies[id(buffer)], key, value) for buffer, key, value in self._undo]
         other._savepoints = [each for each in self._savepoints if each[1] <= position]
         other.undo(position)
@@ -343,7 +339,7 @@ class Transaction:
 
     def end(self) -> None:
         """Release the locks. What is in the buffer is forgotten."""
-        self.database.locks.release(self, self._locked)
+        self._locks.release(self, self._locked)
         self._locked = {}
         self._rows, self._entries, self._undo, self._presumed, self._changes = {}, {}, [], [], None
 

@@ -19,8 +19,8 @@ from simulator.sources.generate.values.probe_rows import ProbeTimes
 from simulator.sources.generate.values.reading import parse_columns
 from simulator.sources.generate.values.table_values import TableValues, table_values
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table_keys import unique_keys
 from simulator.tidb.storage.key_columns import encode_key
-from simulator.tidb.storage.table_keys import unique_keys
 from simulator.tidb.values.changed_types import convert_text
 
 TYPES = (

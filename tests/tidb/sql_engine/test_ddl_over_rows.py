@@ -12,7 +12,7 @@ from simulator import TiCDC
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark
 from simulator.errors import SqlError
 from simulator.releases import find
-from simulator.tidb.engine.outcome import CompletedDdl
+from simulator.tidb.engine.sessions.outcome import CompletedDdl
 from simulator.tidb.engine.upstream import Upstream
 
 ITEM = "CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR(20), stock INT NULL)"

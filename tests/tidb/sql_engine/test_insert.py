@@ -10,8 +10,8 @@ from support.upstreams import cases, changes, in_test, played, refused, rows_in,
 from simulator import TiCDC
 from simulator.errors import SqlError
 from simulator.releases import find
-from simulator.tidb.engine.delimited_text import rows_of
 from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.writes.delimited_text import rows_of
 from simulator.tidb.syntax.load_data import DelimitedText
 
 ITEMS = played("""

@@ -6,11 +6,12 @@ import pyarrow as pa
 import pytest
 from support.upstreams import cases, played
 
-from simulator.tidb.engine.context import StatementContext
-from simulator.tidb.engine.direct_writes import delete_rows, insert_rows, update_rows
-from simulator.tidb.engine.outcome import StatementOutcome
-from simulator.tidb.engine.session import Session
+from simulator.tidb.engine import execution
+from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.sessions.outcome import StatementOutcome
+from simulator.tidb.engine.sessions.session import Session
 from simulator.tidb.engine.upstream import Upstream, upstream_of
+from simulator.tidb.engine.writes.direct_writes import delete_rows, insert_rows, update_rows
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.locks import LockWait
 from simulator.tidb.storage.rows import NEWEST
@@ -42,7 +43,7 @@ WAITS = cases("""
 def execute(session: Session, text: str) -> StatementOutcome:
     statement = parse_sql(text)
     assert statement is not None
-    outcome = session.execute(statement, text, NOW)
+    outcome = execution.execute(session, statement, text, NOW)
     assert isinstance(outcome, StatementOutcome), outcome
     return outcome
 

@@ -8,7 +8,7 @@ from support.upstreams import cases, in_test, played, refusal_number, refused, r
 from simulator import TiCDC
 from simulator.consumer.decode import DdlEvent
 from simulator.errors import DdlError
-from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, SqlSession
+from simulator.tidb.engine.sessions.settings import DEFAULT_SQL_MODE, SqlSession
 from simulator.tidb.errors import ERRORS, SQLSTATES, error_number, sql_error, sql_error_with_text
 
 

@@ -10,8 +10,9 @@ import pytest
 from support.upstreams import cases
 
 from simulator.releases import find
-from simulator.tidb.engine.outcome import FailedStatement
-from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.execution import execute
+from simulator.tidb.engine.sessions.outcome import FailedStatement
+from simulator.tidb.engine.sessions.session import Session
 from simulator.tidb.errors import error_number
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.array_keys import entries_of
@@ -41,7 +42,7 @@ class Sessions:
         statement = parse_sql(text)
         assert statement is not None
         try:
-            outcome = session.execute(statement, text, NOW)
+            outcome = execute(session, statement, text, NOW)
         except LockWait:
             return "waits"
         if isinstance(outcome, FailedStatement):

@@ -14,8 +14,8 @@ from simulator.sources.generate.values.counted import COUNTED, counting_recipe
 from simulator.sources.generate.values.generators import Template
 from simulator.tidb.expressions.trees import definition_tree, find_column
 from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table_keys import UniqueKey, columns_by_name, unique_keys
 from simulator.tidb.model.types import family
-from simulator.tidb.storage.table_keys import UniqueKey, columns_by_name, unique_keys
 from simulator.tidb.syntax.expressions import names_in
 
 Wants = Mapping[str, generators.ColumnGenerator]

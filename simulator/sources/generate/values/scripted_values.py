@@ -26,8 +26,8 @@ from simulator.sources.generate.values.recipes import ColumnRandom, Recipe
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Column, ForeignKey, Table
+from simulator.tidb.model.table_keys import columns_by_name, unique_keys
 from simulator.tidb.model.types import family, is_binary
-from simulator.tidb.storage.table_keys import columns_by_name, unique_keys
 
 Draw: TypeAlias = Callable[[int], pa.Array]
 """Return that many values in the form of `upstream.assign`; each call continues where the last one ended."""

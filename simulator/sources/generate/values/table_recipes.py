@@ -39,8 +39,8 @@ from simulator.sources.generate.values.recipes import (
 )
 from simulator.sources.generate.values.row_size import filling_text, share_bytes, text_capacity
 from simulator.tidb.model.table import Column, ForeignKey, Table, visible_columns
+from simulator.tidb.model.table_keys import columns_by_name
 from simulator.tidb.model.types import family, is_text
-from simulator.tidb.storage.table_keys import columns_by_name
 from simulator.tidb.values.strings import BYTES
 
 ColumnPlace = tuple[int, str]

@@ -34,8 +34,8 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, find_column_sources
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.table_keys import columns_by_name, unique_keys
 from simulator.tidb.storage.key_columns import column_cells, encode_key
-from simulator.tidb.storage.table_keys import columns_by_name, unique_keys
 from simulator.tso import DEFAULT_START
 
 START_MS = int(DEFAULT_START.timestamp() * 1000)

@@ -1,0 +1,1 @@
+"""DDL statements and the rows after them."""

@@ -1,0 +1,189 @@
+"""Executes the statements of a session.
+
+A DDL statement commits the open transaction first, even if the statement is refused. A refused statement leaves no trace
+but the ids that it used up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from simulator.errors import DdlError, SqlError
+from simulator.nesting import TOO_DEEP
+from simulator.tidb import syntax
+from simulator.tidb.ddl.release_syntax import check_syntax
+from simulator.tidb.engine.ddl.execution import ddl_session, execute_ddl
+from simulator.tidb.engine.ddl.local_tables import execute_on_local
+from simulator.tidb.engine.hints import hinted_variables
+from simulator.tidb.engine.queries.statements import run_query
+from simulator.tidb.engine.scopes.past import past_of_session
+from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute
+from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.sessions.outcome import FailedStatement, StatementOutcome
+from simulator.tidb.engine.sessions.session import Session
+from simulator.tidb.engine.set_variables import system_variable_set
+from simulator.tidb.engine.writes.delete import delete
+from simulator.tidb.engine.writes.insert import insert
+from simulator.tidb.engine.writes.load_data import load_data
+from simulator.tidb.engine.writes.update import update
+from simulator.tidb.errors import not_simulated, sql_error_with_text
+from simulator.tidb.storage.locks import LockWait
+from simulator.tidb.storage.rows import NEWEST
+from simulator.tidb.storage.transactions import Transaction
+from simulator.tidb.syntax.load_data import LoadFile
+from simulator.tidb.syntax.show import Show
+
+AnyStatement = syntax.SqlStatement | LoadFile
+Outcome = StatementOutcome | FailedStatement
+
+VARIABLE_FIELDS = ("settings", "sql_mode", "time_zone", "timestamp", "foreign_key_checks", "check_constraints")
+"""The fields of SqlSession that system variables set."""
+
+KEEP_WARNINGS = ("WARNINGS", "ERRORS")
+"""What SHOW shows without replacing the warnings of the statement before it."""
+
+
+def execute(session: Session, statement: AnyStatement, text: str, now_ms: int) -> Outcome:
+    """Execute a statement at a millisecond of simulated time. `text` is the statement's own text.
+
+    Raises LockWait if another transaction has a lock that it needs, and Pause; it is undone then and may be executed
+    again. Raises what `Database.publish` raises; then it has no effect, and its transaction is as before.
+    """
+    session.step += 1
+    try:
+        session.text = text
+        if isinstance(statement, syntax.Execute):
+            statement, session.text = resolve_execute(statement, text, session.settings)
+        run = _execute_with_hints if "/*+" in session.text else _execute
+        outcome = run(session, statement, now_ms)
+    except (SqlError, DdlError) as error:
+        outcome = FailedStatement(_of_prepared(error) if text is not session.text else error)
+    except RecursionError:
+        outcome = FailedStatement(not_simulated(TOO_DEEP))
+    if not (isinstance(statement, Show) and statement.kind in KEEP_WARNINGS):
+        session.remember(outcome)
+    session.abandon()
+    return outcome
+
+
+def _execute_with_hints(session: Session, statement: AnyStatement, now_ms: int) -> Outcome:
+    """Execute a statement with the variables that its hints set. A hint that is refused is a warning."""
+    before, warnings = session.settings, list[str]()
+    for name, value in hinted_variables(session.text):
+        try:
+            session.settings = system_variable_set(session.settings, name, "session", value, session, warnings, now_ms)
+        except SqlError as error:
+            warnings.append(f"{error.number} {error.text}")
+    changed = {name: getattr(before, name) for name in VARIABLE_FIELDS}
+    try:
+        outcome = _execute(session, statement, now_ms)
+    finally:
+        session.settings = replace(session.settings, **changed)
+    if warnings and isinstance(outcome, StatementOutcome):
+        outcome = replace(outcome, warnings=(*warnings, *outcome.warnings))
+    return outcome
+
+
+def _execute(session: Session, statement: AnyStatement, now_ms: int) -> Outcome:
+    """Raises SqlError and DdlError."""
+    if isinstance(statement, syntax.RowStatement | LoadFile):
+        return _change_rows(session, statement, now_ms)
+    if isinstance(statement, syntax.SelectStatement):
+        return _query(session, statement, now_ms)
+    if isinstance(statement, syntax.Statement):
+        return _execute_ddl(session, statement, now_ms)
+    return execute_in_session(statement, session.text, session, now_ms)
+
+
+def _change_rows(session: Session, statement: syntax.RowStatement | LoadFile, now_ms: int) -> StatementOutcome:
+    """Execute INSERT, UPDATE, DELETE or LOAD DATA."""
+    session.check_writes()
+    transaction = session.begin_statement(now_ms)
+    position = transaction.position
+    inserting = isinstance(statement, syntax.Insert | LoadFile)
+    context = StatementContext(session, transaction, now_ms, NEWEST, True, statement.ignore, inserting)
+    session.earlier_ids, session.given_ids = session.given_ids, []
+    try:
+        outcome = ROW_STATEMENTS[type(statement)](statement, context)
+        committed = session.end_statement(transaction, now_ms)
+    except BaseException as error:
+        if not isinstance(error, LockWait):
+            session.given_ids = []
+        transaction.undo(position)
+        session.refuse_statement(transaction)
+        raise
+    _keep_given_id(context)
+    if context.given_id is not None:
+        outcome = replace(outcome, insert_id=context.given_id)
+    return replace(outcome, events=committed)
+
+
+ROW_STATEMENTS: Mapping[type, Callable[[Any, StatementContext], StatementOutcome]] = MappingProxyType(
+    {syntax.Insert: insert, syntax.Update: update, syntax.Delete: delete, LoadFile: load_data}
+)
+
+
+def _keep_given_id(context: StatementContext) -> None:
+    """Remember the argument of LAST_INSERT_ID."""
+    session = context.session
+    if context.given_id is not None:
+        session.settings = replace(session.settings, last_insert_id=context.given_id)
+
+
+def _query(session: Session, statement: syntax.SelectStatement, now_ms: int) -> StatementOutcome:
+    transaction = session.begin_statement(now_ms)
+    newest = statement.locks_rows or transaction.reads_committed
+    context = StatementContext(session, transaction, now_ms, NEWEST if newest else transaction.start_ts)
+    limit_ms = int(session.settings.settings.get("max_execution_time", "0"))
+    session.deadline = time.monotonic() + limit_ms / 1000 if limit_ms else None
+    try:
+        past = (
+            transaction.start_ts if transaction.stale else past_of_session(session.settings, session.database, now_ms)
+        )
+        if past is not None:
+            context.read_at(past)
+        result = run_query(statement.query, context)
+        session.end_statement(transaction, now_ms)
+    except BaseException:
+        session.refuse_statement(transaction)
+        raise
+    finally:
+        session.deadline = None
+    _keep_given_id(context)
+    return StatementOutcome(result=result, warnings=tuple(context.warnings))
+
+
+def _execute_ddl(session: Session, statement: syntax.Statement, now_ms: int) -> Outcome:
+    """Commit the open transaction before looking at a statement that TiDB could parse (tidb pkg/executor/ddl.go,
+    DDLExec.Next)."""
+    text, database = session.text, session.database
+    check_syntax(statement, text, database.release)
+    session.check_writes()
+    remaining = execute_on_local(statement, text, session, ddl_session(session, now_ms), now_ms)
+    if isinstance(remaining, StatementOutcome):
+        return remaining
+    before = (*session.committed_before, *session.commit(now_ms))
+    try:
+        waiter = session.waiter or Transaction(database.locks, database.last_ts)
+        try:
+            outcome = execute_ddl(remaining, text, session, waiter, now_ms)
+        except LockWait:
+            session.waiter, session.committed_before = waiter, before
+            raise
+    except (SqlError, DdlError) as error:
+        return FailedStatement(error, before)
+    except RecursionError:
+        return FailedStatement(not_simulated(TOO_DEEP), before)
+    return replace(outcome, events=(*before, *outcome.events))
+
+
+def _of_prepared(error: SqlError | DdlError) -> SqlError | DdlError:
+    """Return an error of EXECUTE: a table that is gone since PREPARE (tidb pkg/planner/core/plan_cache.go,
+    planCachePreprocess)."""
+    if not isinstance(error, SqlError) or error.number != 1146:
+        return error
+    return sql_error_with_text(8113, f"Schema change caused error: [schema:1146]{error.text}")

@@ -1,0 +1,1 @@
+"""Queries as relations: generators of rows."""

@@ -1,0 +1,173 @@
+"""Relations that filter their rows: by a path to those of a table, by a hash of keys, and by conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from simulator.tidb import syntax
+from simulator.tidb.engine.queries.access import Comparison, TableReader, comparison_of, handle_column
+from simulator.tidb.engine.queries.relation import Base, Relation, Values, checked, held, table_fields
+from simulator.tidb.engine.scopes.scope import TOP, Field, QueryScope, known_function
+from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.expressions.comparisons import comparison_operands, of_today
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.conversions import as_boolean
+from simulator.tidb.expressions.expression import MOMENT_KINDS, Evaluate, Expression, Row
+from simulator.tidb.expressions.trees import walk
+from simulator.tidb.model.table import visible_columns
+from simulator.tidb.storage.tables import StoredTable
+
+Lookup: TypeAlias = "Callable[[Row, StatementContext], Iterable[Values]]"
+"""Returns the rows of a relation that belong to a row of another one."""
+
+NOT_TAKEN = (syntax.ContextExpression, syntax.DefaultValue, syntax.InsertedValue)
+"""Parts of a condition that is evaluated for whole rows of a join only."""
+
+
+def compile_condition(node: syntax.Node, scope: QueryScope) -> Evaluate:
+    return as_boolean(compile_expression(node, scope))
+
+
+def filtered(rows: Iterator[Values], tests: Sequence[Evaluate], context: StatementContext) -> Iterator[Values]:
+    """Yield the rows for which all conditions are true."""
+    if len(tests) == 1:
+        (test,) = tests
+        return (row for row in rows if test(row, context))
+    return (row for row in rows if all(test(row, context) for test in tests))
+
+
+def is_movable(node: syntax.Node) -> bool:
+    """Return whether a condition may be evaluated for the rows of one table before they are joined."""
+    return not any(
+        isinstance(part, NOT_TAKEN) or isinstance(part, syntax.Call) and _is_random(part) for part in walk(node)
+    )
+
+
+def _is_random(node: syntax.Call) -> bool:
+    function = known_function(node)
+    return function is not None and function.is_random
+
+
+def hashed(key: Expression, value: Expression) -> tuple[Evaluate, Evaluate] | None:
+    """Return two values so that those that are equal have equal hashes; None if one is NULL."""
+    if "null" in (key.kind, value.kind):
+        return None
+    if any(each.kind in MOMENT_KINDS for each in (key, value)):
+        key, value = of_today(key), of_today(value)
+    return comparison_operands(key, value)
+
+
+class Filtered(Relation):
+    """A relation that takes all conditions which are evaluated for its rows alone."""
+
+    def restrict(self, conditions: Sequence[syntax.Node], scope: QueryScope) -> Sequence[syntax.Node]:
+        own, compilation = scope.of_rows(self.fields), scope.compilation
+        tests, depending, pairs = list[Evaluate](), list[Evaluate](), list[tuple[Evaluate, Evaluate]]()
+        for node in conditions:
+            reach, compilation.reach = compilation.reach, TOP
+            test = compile_condition(node, own)
+            pair = None
+            if compilation.reach < own.depth:
+                pair = self._outer_equality(node, own)
+                depending += [test] if pair is None else []
+            else:
+                tests.append(test)
+            pairs += [] if pair is None else [pair]
+            compilation.reach = min(reach, compilation.reach)
+        self.filter(tests)
+        if pairs:
+            path = lookup(self, pairs)
+            self.rows = lambda context: iter(path((), context))
+        self.filter(depending)
+        self.depends = self.depends or bool(pairs or depending)
+        return ()
+
+    def _outer_equality(self, node: syntax.Node, own: QueryScope) -> tuple[Evaluate, Evaluate] | None:
+        """Return a column and the value that it equals in a row of a query around; None for another condition."""
+        each = comparison_of(node, own)
+        if each is None or each.operator != "=" or len(each.values) > 1:
+            return None
+        return hashed(compile_expression(syntax.ColumnName((each.column,)), own), each.values[0])
+
+    def filter(self, tests: Sequence[Evaluate]) -> None:
+        """Keep the rows for which all conditions are true."""
+        if tests:
+            rows = self.rows
+            self.rows = lambda context: filtered(rows(context), tests, context)
+
+
+def lookup(relation: Relation, pairs: Sequence[tuple[Evaluate, Evaluate]]) -> Lookup:
+    """Return the rows of a relation by a hash of their keys, given keys and values of another row; none with NULL."""
+    keys, values = [key for key, _ in pairs], [value for _, value in pairs]
+    rows, depends = relation.rows, relation.depends
+    known: StatementContext | None = None
+    index: dict[Any, list[Values]] = {}
+
+    def path(row: Row, context: StatementContext) -> Iterable[Values]:
+        nonlocal known, index
+        if known is not context or depends:
+            index = {}
+            for each in held(rows(context), context):
+                index.setdefault(tuple([key(each, context) for key in keys]), []).append(each)
+            known = context
+        wanted = tuple([value(row, context) for value in values])
+        return () if None in wanted else index.get(wanted, ())
+
+    return path
+
+
+class TableRelation(Filtered):
+    """The rows of a base table."""
+
+    def __init__(self, stored: StoredTable, ordinals: Sequence[int], alias: str, schema: str) -> None:
+        table = stored.table
+        width = len(visible_columns(table)) + 1
+        base = Base(alias, schema, stored, width - 1)
+        super().__init__(table_fields(table, alias, schema), width, self._scan, (base,))
+        self._reader = TableReader(stored, ordinals)
+        self._tests: Sequence[Evaluate] | None = ()
+        """The conditions of rows; None if the table has an access by them."""
+        self._descending = self.is_point = False
+
+    def _scan(self, context: StatementContext) -> Iterator[Values]:
+        return checked(self._reader.scan(context, descending=self._descending), context)
+
+    def lock_keys(self) -> None:
+        """Lock the keys by which rows are looked up, found or not."""
+        self._reader = self._reader._replace(locks=True)
+
+    def read_in_order(self, field: Field, descending: bool) -> bool:
+        """Read the rows in the order of a column, if that is the order of handles; return whether it is."""
+        if field.name.lower() != handle_column(self._reader.stored.table) or len(self._reader.ordinals) != 1:
+            return False
+        if descending and self._tests is None:
+            return False
+        self._descending = descending
+        return True
+
+    def restrict(self, conditions: Sequence[syntax.Node], scope: QueryScope) -> Sequence[syntax.Node]:
+        own, compilation = scope.of_rows(self.fields), scope.compilation
+        reach, compilation.reach = compilation.reach, TOP
+        comparisons = [each for node in conditions if (each := comparison_of(node, own)) is not None]
+        access = self._reader.find(comparisons) if comparisons else None
+        if access is not None:
+            path, self.is_point = access.path, access.is_point
+            self.rows, self._tests = lambda context: path((), context), None
+            self.depends = compilation.reach < own.depth
+            conditions = [node for node in conditions if not any(node is each for each in access.decided)]
+        compilation.reach = min(reach, compilation.reach)
+        return super().restrict(conditions, scope)
+
+    def filter(self, tests: Sequence[Evaluate]) -> None:
+        super().filter(tests)
+        self._tests = None if self._tests is None else [*self._tests, *tests]
+
+    def looked_up(self, comparisons: Sequence[Comparison]) -> Lookup | None:
+        """Return the rows by a key that depends on another row; None if there is no such key."""
+        tests = self._tests
+        access = None if tests is None or self.depends else self._reader.find(comparisons)
+        if access is None or tests is None:
+            return None
+        path = access.path
+        return (lambda row, context: filtered(path(row, context), tests, context)) if tests else path

@@ -1,0 +1,114 @@
+"""UNION, EXCEPT and INTERSECT."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from simulator.tidb import syntax
+from simulator.tidb.engine.queries.filters import Filtered
+from simulator.tidb.engine.queries.relation import Relation, Selected, Values, export, projected
+from simulator.tidb.engine.queries.sorting import distinct_key
+from simulator.tidb.engine.scopes.scope import QueryScope
+from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.errors import sql_error
+from simulator.tidb.expressions.choices import common_type, convert_to
+from simulator.tidb.expressions.collations import union_collation, with_collation
+from simulator.tidb.expressions.expression import Evaluate, Expression, replace
+
+
+def build_set_operation(tree: syntax.SetOperation, outer: QueryScope) -> Relation:
+    """Return the rows of a set operation, in the common types of its columns. Raises SqlError 1222."""
+    sides = [outer.build(side) for side in _sides(tree)]
+    if len({len(side.fields) for side in sides}) > 1:
+        raise sql_error(1222)
+    columns = list(zip(*([field.value for field in side.fields] for side in sides), strict=True))
+    kinds = [_common_value(values) for values in columns]
+    converted = [
+        [
+            Selected(field.name, replace(kind, evaluate=convert_to(field.value, kind), text=None, number=None))
+            for field, kind in zip(side.fields, kinds, strict=True)
+        ]
+        for side in sides
+    ]
+    fields, _ = export(converted[0])
+    makers = [export(each)[1] for each in converted]
+    combine, keys = _OPERATIONS[tree.operator], [distinct_key(field.value) for field in fields]
+
+    def rows(context: StatementContext) -> Iterator[Values]:
+        parts = [projected(side.rows(context), make, context) for side, make in zip(sides, makers, strict=True)]
+        return combine(parts, keys, context)
+
+    relation = Filtered(fields, len(makers[0]), rows)
+    relation.depends = any(side.depends for side in sides)
+    return relation
+
+
+def _sides(tree: syntax.SetOperation) -> list[syntax.QueryTree]:
+    """Return the queries of a chain of UNIONs, which leans to the left."""
+    left = tree.left
+    same = (
+        isinstance(left, syntax.SetOperation)
+        and left.operator == tree.operator
+        and tree.operator.startswith("UNION")
+        and (not left.order and left.limit is None)
+    )
+    return [*(_sides(left) if same and isinstance(left, syntax.SetOperation) else [left]), tree.right]
+
+
+def _common_value(values: Sequence[Expression]) -> Expression:
+    kind = common_type(values)
+    return with_collation(kind, union_collation(values)) if kind.kind == "string" else kind
+
+
+Parts = Sequence[Iterator[Values]]
+
+
+def _keyed(
+    rows: Iterator[Values], keys: Sequence[Evaluate], context: StatementContext
+) -> Iterator[tuple[tuple[Any, ...], Values]]:
+    for row in rows:
+        yield tuple([key(row, context) for key in keys]), row
+
+
+def union_all(parts: Parts, keys: Sequence[Evaluate], context: StatementContext) -> Iterator[Values]:
+    for part in parts:
+        yield from part
+
+
+def union(parts: Parts, keys: Sequence[Evaluate], context: StatementContext) -> Iterator[Values]:
+    """Yield each row that has not been there before."""
+    known = set()
+    for key, row in _keyed(union_all(parts, keys, context), keys, context):
+        if key not in known:
+            context.hold(100)
+            known.add(key)
+            yield row
+
+
+def _against(is_kept: Callable[[int], bool], is_all: bool) -> Callable[..., Iterator[Values]]:
+    """Return EXCEPT or INTERSECT, given which rows are kept by how often the second query has them still."""
+
+    def combine(parts: Parts, keys: Sequence[Evaluate], context: StatementContext) -> Iterator[Values]:
+        counts = Counter(key for key, _ in _keyed(parts[1], keys, context))
+        context.hold(100 * len(counts))
+        known = set()
+        for key, row in _keyed(parts[0], keys, context):
+            if is_kept(counts[key]) and (is_all or key not in known):
+                yield row
+                known.add(key)
+            if is_all and counts[key]:
+                counts[key] -= 1
+
+    return combine
+
+
+_OPERATIONS: dict[str, Callable[[Parts, Sequence[Evaluate], StatementContext], Iterator[Values]]] = {
+    "UNION ALL": union_all,
+    "UNION": union,
+    "EXCEPT": _against(lambda count: not count, False),
+    "EXCEPT ALL": _against(lambda count: not count, True),
+    "INTERSECT": _against(bool, False),
+    "INTERSECT ALL": _against(bool, True),
+}

@@ -1,0 +1,167 @@
+"""The sources of FROM as relations: tables, views, derived tables, tables of WITH, and joins of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+
+from simulator.errors import DdlError, SqlError
+from simulator.tidb import syntax
+from simulator.tidb.ddl.catalog import Catalog, ViewInfo, object_key
+from simulator.tidb.engine.queries.filters import Filtered, TableRelation
+from simulator.tidb.engine.queries.joins import JoinedRelation
+from simulator.tidb.engine.queries.relation import Relation
+from simulator.tidb.engine.queries.views import valid_views
+from simulator.tidb.engine.scopes.names import resolve_partitions
+from simulator.tidb.engine.scopes.past import read_as_of
+from simulator.tidb.engine.scopes.scope import TOP, Field, Fields, QueryScope
+from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
+from simulator.tidb.expressions.trees import conjuncts
+
+
+def build_source(source: syntax.Source, outer: QueryScope) -> Relation:
+    """Return the relation of a FROM clause inside of the queries around it. Raises SqlError."""
+    if isinstance(source, syntax.Join):
+        names = _aliases(source, outer)
+        repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if repeated is not None:
+            raise sql_error(1066, repeated[1])
+    return _build_part(source, outer)
+
+
+def _aliases(source: syntax.Source, scope: QueryScope) -> list[tuple[str, str]]:
+    """Return schema (without an alias) and name of each part."""
+    if isinstance(source, syntax.Join):
+        return [*_aliases(source.left, scope), *_aliases(source.right, scope)]
+    if isinstance(source, syntax.DerivedTable) or source.alias:
+        return [("", source.alias.lower())]
+    return [((source.name.schema or scope.database).lower(), source.name.name.lower())]
+
+
+def _build_part(source: syntax.Source, outer: QueryScope) -> Relation:
+    if isinstance(source, syntax.Join):
+        return _build_join(source, outer)
+    if isinstance(source, syntax.DerivedTable):
+        return renamed(_independent(source.query, outer), source.alias, source.columns)
+    common = None if source.name.schema else outer.common.get(source.name.name.lower())
+    if common is not None:
+        return renamed(common(outer), source.alias or source.name.name, ())
+    return _build_table(source, outer)
+
+
+def _independent(query: syntax.QueryTree, outer: QueryScope) -> Relation:
+    """Return the relation of a derived table, which knows whether it depends on rows of queries around it."""
+    compilation = outer.compilation
+    reach, compilation.reach = compilation.reach, TOP
+    relation: Relation = outer.build(query)
+    relation.depends = compilation.reach <= outer.depth
+    compilation.reach = min(reach, compilation.reach)
+    return relation
+
+
+def renamed(relation: Relation, alias: str, columns: Sequence[str]) -> Relation:
+    """Return a relation under an alias, with other names of its columns. Raises SqlError 1353."""
+    if columns and len(columns) != len(relation.fields):
+        raise sql_error(1353)
+    names = columns or [field.name for field in relation.fields]
+    fields = Fields(
+        Field(name, field.read, table=alias, shows=field.shown_column, slots=field.slots)
+        for name, field in zip(names, relation.fields, strict=True)
+    )
+    result = Filtered(fields, relation.width, relation.rows)
+    result.depends = relation.depends
+    return result
+
+
+# -- joins -------------------------------------------------------------------------------------------------------------
+
+
+def _build_join(join: syntax.Join, outer: QueryScope) -> Relation:
+    left, right = (_build_part(side, outer) for side in (join.left, join.right))
+    names = _using_columns(join, left, right)
+    pairs = [(_one_column(left, name), _one_column(right, name)) for name in names]
+    if join.kind != "INNER" and join.on is None and not join.using and not join.natural:
+        raise sql_error(1064, f"a {join.kind} JOIN takes ON or USING")
+    return JoinedRelation(left, right, join.kind, pairs, conjuncts(join.on), outer)
+
+
+def _using_columns(join: syntax.Join, left: Relation, right: Relation) -> tuple[str, ...]:
+    """Return the names of the columns that a join merges."""
+    if not join.natural:
+        return join.using
+    names = {field.name.lower() for field in right.fields if field.shown}
+    return tuple(field.name for field in left.fields if field.shown and field.name.lower() in names)
+
+
+def _one_column(relation: Relation, name: str) -> Field:
+    """Return the column of a name. Raises SqlError."""
+    fields = [field for field in relation.fields.by_name.get(name.lower(), ()) if field.shown]
+    if not fields:
+        raise sql_error(1054, name, "from clause")
+    if len(fields) > 1:
+        raise sql_error(1052, name, "from clause")
+    return fields[0]
+
+
+# -- tables and views --------------------------------------------------------------------------------------------------
+
+
+def _build_table(source: syntax.TableSource, outer: QueryScope) -> Relation:
+    schema, name, context = source.name.schema or outer.database, source.name.name, outer.context
+    if not schema:
+        raise sql_error(1046)
+    key, alias = object_key(schema, name), source.alias or name
+    read_as_of(source.as_of, outer)
+    catalog = context.catalog
+    table = catalog.tables.get(key)
+    shown_schema = "" if source.alias else schema
+    if table is not None:
+        stored = context.stored(table)
+        ordinals = resolve_partitions(table, source.partitions) if source.partitions else range(len(stored.partitions))
+        return TableRelation(stored, ordinals, alias, shown_schema)
+    if key in catalog.views:
+        return renamed(_view(catalog.views[key], catalog, outer), alias, ())
+    if schema.lower() in ("information_schema", "performance_schema", "mysql"):
+        from simulator.tidb.engine.queries.system_relation import SystemRelation  # few statements ask for it
+        from simulator.tidb.engine.system_tables.tables import system_table
+
+        system = system_table(schema, name, partial(valid_views, outer.compilation))
+        if system is not None:
+            return SystemRelation(system, alias, shown_schema)
+    if key in catalog.sequences:
+        raise not_simulated(f"the row of the sequence `{schema}`.`{name}` is not computed; tables and views are")
+    raise sql_error(1146, schema, name)
+
+
+def _view(view: ViewInfo, catalog: Catalog, outer: QueryScope) -> Relation:
+    """Return the rows of a view, whose query is in its own database. Raises SqlError 1356."""
+    around = QueryScope(outer.compilation).changed(database=view.schema)
+    try:
+        relation = around.build(_parsed_view(view.query))
+    except (SqlError, DdlError) as error:
+        if isinstance(error, SqlError) and error.number not in (1054, 1146, 1356):
+            raise
+        raise invalid_view(view) from None
+    if len(view.columns) > len(relation.fields):
+        raise invalid_view(view)
+    fields = Fields(field._replace(name=name) for name, field in zip(view.columns, relation.fields, strict=False))
+    return Filtered(fields, relation.width, relation.rows)
+
+
+def invalid_view(view: ViewInfo) -> SqlError:
+    return sql_error_with_text(
+        1356,
+        f"View '{view.schema}.{view.name}' references invalid table(s) or column(s) or function(s) or definer/invoker"
+        " of view lack rights to use them",
+    )
+
+
+@lru_cache(256)
+def _parsed_view(query: str) -> syntax.QueryTree:
+    from simulator.tidb.parser.queries.query import parse_query
+    from simulator.tidb.parser.splitting import parse_tokens
+    from simulator.tidb.parser.tokens import tokenize
+
+    tree = parse_tokens(query, tokenize(query, frozenset()), parse_query).tree
+    assert tree is not None, "a stored view has a query"
+    return tree

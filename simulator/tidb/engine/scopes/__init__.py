@@ -1,0 +1,1 @@
+"""What the names of expressions mean in a statement."""

@@ -1,0 +1,1 @@
+"""Sessions: settings, the transaction, the context of a statement."""

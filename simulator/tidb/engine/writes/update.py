@@ -1,0 +1,197 @@
+"""UPDATE.
+
+Every expression sees the rows as they were before the statement, also the columns that the statement assigns (TiDB's
+documentation, "MySQL compatibility": UPDATE takes the original values). Rows change one after another; one that is
+matched several times changes once. Under two aliases of a table it changes by both, the second time from what the first
+made of it (tidb pkg/executor/update.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from simulator.errors import SqlError
+from simulator.tidb import syntax
+from simulator.tidb.engine.queries.compilation import new_compilation
+from simulator.tidb.engine.queries.relation import Base, Values
+from simulator.tidb.engine.queries.statements import Matched, match
+from simulator.tidb.engine.scopes.names import (
+    part_name,
+    resolve_partitions,
+    resolve_table,
+    row_id_write_error,
+    source_parts,
+)
+from simulator.tidb.engine.scopes.scope import QueryScope
+from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.sessions.outcome import StatementOutcome
+from simulator.tidb.engine.writes.assign import UPDATE, Cell, RowValues
+from simulator.tidb.engine.writes.foreign_keys import enforce_foreign_keys
+from simulator.tidb.engine.writes.new_rows import is_default
+from simulator.tidb.engine.writes.point_casts import is_point_update, point_cast
+from simulator.tidb.engine.writes.rows import Location, RowWriter
+from simulator.tidb.errors import sql_error, sql_error_with_text
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.datums import datum_of
+from simulator.tidb.expressions.trees import parse_expression
+from simulator.tidb.model.table import Cells, Column, Table
+
+IGNORED = (1062, 3819, 1526, 1748)
+"""Errors of a row that IGNORE turns to warnings."""
+
+
+@dataclass(eq=False)
+class Target:
+    """A table of the source whose rows change."""
+
+    base: Base
+    values: RowValues
+    writer: RowWriter
+    assignments: list[tuple[int, Callable[[Values], Cell]]] = field(default_factory=list)
+    """Places of columns in the table's rows, and what a matched row gives them."""
+
+    named: set[str] = field(default_factory=set)
+    """The columns that the statement assigns."""
+
+    done: dict[Location, bool] = field(default_factory=dict)
+    """The rows that were written, and whether they have changed."""
+
+    merged: dict[Location, Cells] | None = None
+    """The rows as they are, of a table under several aliases."""
+
+    @property
+    def table(self) -> Table:
+        return self.base.stored.table
+
+
+def update(statement: syntax.Update, context: StatementContext) -> StatementOutcome:
+    """Execute UPDATE. Raises SqlError."""
+    source, common = statement.source, () if statement.common is None else statement.common.tables
+    if isinstance(source, syntax.TableSource) and source.name.name.lower() not in [
+        each.name.lower() for each in common
+    ]:
+        resolve_table(context, source.name, "UPDATE")
+    compilation = new_compilation(context)
+    rows = match(statement.source, statement.where, statement.order, statement.limit, statement.common, compilation)
+    targets = _targets(statement, rows, context)
+    places = [(target, target.base.place - len(target.values.columns), target.base.place) for target in targets]
+    matched = changed = 0
+    for row in rows.rows(context):
+        found = []
+        for target, first, place in places:
+            if row[place] is not None:
+                new: Cells = row[first:place]
+                for number, compute in target.assignments:
+                    new[number] = compute(row)
+                found.append((target, row[place], row[first:place], new))
+        for target, location, old, new in found:
+            if target.done.get(location):
+                continue
+            if target.merged is not None:
+                old, new = _merge(target, target.merged, location, old, new)
+            target.values.finish_update(old, new, target.named)
+            matched += location not in target.done
+            try:
+                target.done[location] = target.writer.update(location, old, new)
+            except SqlError as error:
+                if not statement.ignore or error.number not in IGNORED:
+                    raise
+                context.warn(error)
+            else:
+                changed += target.done[location]
+    enforce_foreign_keys(context, [target.writer for target in targets])
+    message = f"Rows matched: {matched}  Changed: {changed}  Warnings: {len(context.warnings)}"
+    return StatementOutcome(affected=changed, matched=matched, warnings=tuple(context.warnings), message=message)
+
+
+def _merge(
+    target: Target, merged: dict[Location, Cells], location: Location, old: Cells, new: Cells
+) -> tuple[Cells, Cells]:
+    """Return a row before and after an update by one alias, given what other aliases have made of it."""
+    before = merged.get(location, old)
+    after = [*before]
+    for name in target.named:
+        place = target.values.place_of.get(name)
+        if place is not None:
+            after[place] = new[place]
+    merged[location] = after
+    return before, after
+
+
+def _merge_aliases(targets: Sequence[Target]) -> None:
+    """Let the aliases of one table share its rows. Raises SqlError 1706 if its key is assigned (tidb
+    pkg/planner/core/planbuilder.go, checkUpdateList)."""
+    for target in targets:
+        others = [other for other in targets if other.base.stored is target.base.stored]
+        if len(others) == 1 or target is not others[0]:
+            continue
+        table, rule = target.table, target.table.partitioning
+        keys = {name.lower() for name in (*table.primary_key, *(rule.columns if rule else ()))}
+        if rule is not None and rule.expression:
+            keys |= {node.parts[-1].lower() for node in syntax.names_in(parse_expression(rule.expression))}
+        for other in others[1:]:
+            if any(name.lower() in keys for each in (target, other) for name in each.named):
+                raise sql_error_with_text(
+                    1706,
+                    "Primary key/partition key update is not allowed since the table is updated both as "
+                    f"'{target.base.alias}' and '{other.base.alias}'.",
+                )
+        merged: dict[Location, Cells] = {}
+        for other in others:
+            other.merged = merged
+
+
+# -- assignments -------------------------------------------------------------------------------------------------------
+
+
+def _targets(statement: syntax.Update, matched: Matched, context: StatementContext) -> list[Target]:
+    """Return the tables that change, in the order of the statement. Raises SqlError 1054, 1052, 1288 for a column of a query,
+    3105 for a generated column."""
+    targets: dict[Base, Target] = {}
+    partitions = {
+        part_name(context, part): part.partitions
+        for part in source_parts(statement.source)
+        if isinstance(part, syntax.TableSource) and part.partitions
+    }
+    casts = isinstance(statement.source, syntax.TableSource) and is_point_update(statement, matched.bases)
+    for each in statement.assignments:
+        base, column = _assigned_column(each.column, matched)
+        target = targets.get(base)
+        if target is None:
+            named = partitions.get((base.schema.lower(), base.alias.lower()))
+            writer = RowWriter(base.stored, context, resolve_partitions(base.stored.table, named) if named else None)
+            target = targets[base] = Target(base, RowValues(base.stored.table, context, UPDATE), writer)
+        target.named.add(column.name)
+        if not column.generated:
+            compute = _compiled(each.value, column, target.values, matched.scope, casts)
+            target.assignments.append((target.values.place_of[column.name], compute))
+        elif not is_default(each.value):
+            raise sql_error(3105, column.name, target.table.name)
+    found = list(targets.values())
+    _merge_aliases(found)
+    return found
+
+
+def _compiled(
+    node: syntax.Node, column: Column, values: RowValues, scope: QueryScope, casts: bool
+) -> Callable[[Values], Cell]:
+    if is_default(node):
+        default = values.default(column)
+        return lambda row: default()
+    value = compile_expression(node, scope)
+    evaluate, context = datum_of(point_cast(value, column) if casts else value, column), values.context
+    return lambda row: values.cast(column, evaluate(row, context))
+
+
+def _assigned_column(node: syntax.ColumnName, matched: Matched) -> tuple[Base, Column]:
+    found = matched.scope.find(node)
+    if found is None:
+        raise sql_error(1054, ".".join(node.parts), "field list")
+    if found.extra:
+        raise row_id_write_error()
+    for base in matched.bases:
+        if base.stored.table is found.base and base.alias == found.table and base.schema == found.schema:
+            assert found.column is not None, "it is the column of a table"
+            return base, found.column
+    raise sql_error(1288, found.table, "UPDATE")

@@ -1,0 +1,1 @@
+"""The functions of SQL, compiled for rows."""
