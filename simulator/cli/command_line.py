@@ -164,10 +164,8 @@ def main() -> int:
             stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(GENERATION)
     code = run()
-    # Without this the interpreter collects all objects at exit, a fifth of a short command's time. With DuckDB loaded it
-    # must, as DuckDB 2.0 (nanobind) otherwise prints warnings about leaks.
-    if "duckdb" not in sys.modules:
-        gc.freeze()
+    # Without this the interpreter collects all objects at exit, a fifth of a short command's time.
+    gc.freeze()
     signals.ignore_signals()
     streams.let_go()
     return code

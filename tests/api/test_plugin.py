@@ -207,7 +207,7 @@ def test_who_does_not_use_it_pays_nothing(project: pytest.Pytester) -> None:
         import sys
 
         def test_it():
-            assert not {"pyarrow", "numpy", "duckdb", "kafka", "sqlglot", "simulator.api.session"} & set(sys.modules)
+            assert not {"pyarrow", "numpy", "kafka", "sqlglot", "simulator.api.session"} & set(sys.modules)
     """)
     project.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=1)
 

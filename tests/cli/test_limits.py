@@ -290,21 +290,11 @@ def test_a_filter_that_nests_more_deeply_is_refused_in_one_message() -> None:
     assert (code, ["nested too deeply" in line for line in lines if line.startswith("ticdc-sim: ")]) == (2, [True])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        (f"SELECT {SUM} FROM t", "nested too deeply"),
-        (f"DELETE FROM t WHERE {SUM} = 1", "nested too deeply"),
-        (f"SELECT {'(SELECT ' * 120}1{')' * 120}", "more than 100 queries are nested here"),
-    ],
-    ids=["SELECT", "DELETE", "queries"],
-)
-def test_what_duckdb_would_plan_for_minutes_is_refused_at_once(query: str, words: str) -> None:
+def test_queries_that_nest_more_deeply_are_refused() -> None:
     with TiCDC() as ticdc:
         ticdc.execute(TABLE.format("0"))
-        with pytest.raises(SqlError, match=words):
-            ticdc.execute(query)
+        with pytest.raises(SqlError, match="more than 100 queries are nested here"):
+            ticdc.execute(f"SELECT {'(SELECT ' * 120}1{')' * 120}")
 
 
 def test_a_limit_has_64_bits_without_a_sign() -> None:

@@ -15,7 +15,7 @@ from simulator.cli.command_line import commands
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("here")]
 
-SLOW = {"duckdb", "fsspec", "kafka", "numpy", "pandas", "prompt_toolkit", "pyarrow", "pyspark", "rich", "sqlglot"}
+SLOW = {"fsspec", "kafka", "numpy", "pandas", "prompt_toolkit", "pyarrow", "pyspark", "rich", "sqlglot"}
 """Libraries that take longer than Python itself."""
 
 IMPORTED = """

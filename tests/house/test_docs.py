@@ -224,7 +224,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "TiCDC" in (tmp_path / "site" / "reference" / "python" / "index.html").read_text("utf-8")
-    assert (tmp_path / "site" / "decisions" / "duckdb" / "index.html").is_file()
+    assert (tmp_path / "site" / "decisions" / "rows-in-python" / "index.html").is_file()
 
 
 def test_the_index_of_tests_support_lists_every_module_once() -> None:

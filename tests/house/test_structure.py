@@ -29,7 +29,6 @@ DOORS = {
     "click": ("cli",),
     "confluent_kafka": ("sinks.kafka.confluent",),
     "crc32c": ("sources.snapshots",),
-    "duckdb": ("tidb.expressions.sql",),
     "faker": ("sources.generate",),
     "fsspec": ("files",),
     "kafka": ("sinks.kafka.library",),
@@ -48,6 +47,7 @@ DOORS = {
     "re2": ("ticdc.filters.go_regexp", "tidb.functions.regexps"),
     "rich": ("cli",),
     "sqlalchemy": ("consumer.databases",),
+    "sortedcontainers": ("tidb.storage",),
     "sqlglot": ("tidb.parser", "ticdc.ddl"),
     "tomllib": ("files",),
 }

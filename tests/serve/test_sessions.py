@@ -123,11 +123,11 @@ STORIES = {
         2: INSERT INTO part VALUES (3, 5) -> error 1452
         2: DELETE FROM item WHERE id = 2 -> error 1451
         2: INSERT INTO part VALUES (3, 4) -> waits
-        3: DELETE FROM item WHERE id = 1 -> waits
+        3: DELETE FROM item WHERE id = 1 -> error 1451
         4: DELETE FROM item WHERE id = 3 -> waits
         1: COMMIT
         2 goes on
-        3 goes on
+        3: DELETE FROM item WHERE id = 1
         4 goes on -> error 1451
     """,
     "a ROLLBACK lets the waiting writer go on": """

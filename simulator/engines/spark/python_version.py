@@ -15,7 +15,6 @@ DRIVERS_PYTHON = "TICDC_SIM_PYTHON"
 
 NEEDED = {
     "crc32c": "crc32c",
-    "duckdb": "duckdb",
     "faker": "faker",
     "fsspec": "fsspec",
     "kafka": "kafka-python",
@@ -25,6 +24,7 @@ NEEDED = {
     "pyarrow": "pyarrow",
     "pyuca": "pyuca",
     "re2": "google-re2",
+    "sortedcontainers": "sortedcontainers",
     "sqlglot": "sqlglot",
 }
 """Modules that tasks import → their distributions."""

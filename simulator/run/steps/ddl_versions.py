@@ -20,7 +20,7 @@ from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.engine.sessions.outcome import CompletedDdl
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
+from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, ReorganizePartition
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable
 
 MOVING = frozenset({Action.ALTER_TABLE_PARTITIONING, Action.REMOVE_PARTITIONING})
@@ -28,6 +28,8 @@ MOVING = frozenset({Action.ALTER_TABLE_PARTITIONING, Action.REMOVE_PARTITIONING}
 
 PARTITION_ACTIONS = (Action.ADD_TABLE_PARTITION, Action.DROP_TABLE_PARTITION, Action.TRUNCATE_TABLE_PARTITION)
 """Jobs that TiCDC's updatePartition handles (tiflow v4.0.15 cdc/entry/schema_storage.go)."""
+
+EMPTYING = ("DROP", "TRUNCATE")
 
 BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 
@@ -144,15 +146,18 @@ def is_replicated(table: Table, rules: ChangefeedRules) -> bool:
 
 
 def _emptied(event: CompletedDdl) -> frozenset[str]:
-    """Return the partitions, in lower case, that get new ids; `*` for the whole table."""
+    """Return the partitions, in lower case, that get new ids; `*` for the whole table. All partitions of a HASH or KEY table
+    are new after ADD and COALESCE (tidb pkg/ddl/executor.go, hashPartitionManagement)."""
     if isinstance(event.statement, TruncateTable):
         return frozenset(EVERYTHING)
     specs = event.statement.specs if isinstance(event.statement, AlterTable) else ()
-    names: set[str] = set()
+    names = set[str]()
     for spec in specs:
-        if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE"):
-            names.update(name.lower() for name in spec.names or _partitions(event))
-    return frozenset(names)
+        if isinstance(spec, ReorganizePartition) or isinstance(spec, PartitionAction) and spec.verb in EMPTYING:
+            names.update(spec.names or _partitions(event))
+        elif any(job.code == Action.REORGANIZE_PARTITION for job in event.jobs):
+            names.update(_partitions(event))
+    return frozenset(map(str.lower, names))
 
 
 def _partitions(event: CompletedDdl) -> Iterator[str]:

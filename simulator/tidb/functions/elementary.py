@@ -291,10 +291,6 @@ def power(x: float, y: float) -> float:
         return math.copysign(math.inf, result)
 
 
-def _double(compute: Callable[..., float]) -> Callable[..., str]:
-    return lambda *numbers: repr(compute(*map(float, numbers)))
-
-
 def _real_power(x: float, y: float) -> float:
     """Return the power; NaN is out of range."""
     result = power(x, y)
@@ -331,9 +327,3 @@ DOUBLE_FUNCTIONS: dict[str, Callable[..., float]] = {
     "radians": lambda x: x * math.pi / 180,
 }
 """By their names in errors."""
-
-ELEMENTARY_FUNCTIONS: dict[str, Callable[..., str]] = {
-    "shown_real": shown,
-    **{name: _double(compute) for name, compute in DOUBLE_FUNCTIONS.items() if name != "sqrt"},
-}
-"""By their names in SQL."""

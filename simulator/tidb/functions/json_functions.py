@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from simulator.tidb.functions import documents, json_paths
-from simulator.tidb.functions.documents import Document, TypedScalar, check_depth, compare, dump, load, load_item
+from simulator.tidb.functions.documents import Document, check_depth, compare, dump, load, load_item
 from simulator.tidb.functions.json_changes import MULTIPLE_MATCHES
 from simulator.tidb.functions.json_paths import Steps
 from simulator.tidb.functions.problems import FunctionProblem, invalid_json
@@ -226,13 +226,6 @@ def _all_in(document: Document, steps: Steps) -> Iterator[tuple[Steps, Document]
         yield from _all_in(child, (*steps, step))
 
 
-def json_scalar(type: str, shown: str) -> str:
-    """Return a document of one scalar."""
-    if type == "DOUBLE":
-        return dump(float(shown))
-    return dump(shown if type == "STRING" else TypedScalar(type, shown))
-
-
 def json_key(document: str) -> str:
     """Return a text that sorts as TiDB compares documents."""
     return documents.sort_key(load(document))
@@ -248,7 +241,3 @@ def json_pair(key: str | None, document: str | None) -> str:
 def json_merged(document: str) -> str:
     """Return an object of pairs, of which the last of each key counts."""
     return dump(load(document))
-
-
-def json_shown(text: str) -> str:
-    return documents.print_dumped(text)

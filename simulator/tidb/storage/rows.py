@@ -145,12 +145,3 @@ class TableRows:
                 key: [entry] for key, entry in seen if entry is not None and entry.handle is not None
             }
         return other
-
-    def revert(self, ts: int) -> None:
-        """Forget all commits after `ts`."""
-        for of_keys in (self.rows, *self.entries.values()):
-            for key in [key for key, versions in of_keys.items() if versions[-1].ts > ts]:
-                versions = of_keys[key]
-                del versions[bisect_right(versions, ts, key=lambda version: version.ts) :]
-                if not versions:
-                    del of_keys[key]

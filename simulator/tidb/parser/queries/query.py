@@ -17,7 +17,7 @@ from simulator.tidb.parser.queries.select import ParsedLimit, ParsedSelect, Pars
 from simulator.tidb.restore.names import quote_name
 
 MOST_ENCLOSING = 100
-"""Queries around a query. DuckDB plans each with all that it contains, which takes a minute for 300."""
+"""Queries around a query, each of which needs several frames of Python's stack."""
 
 
 @dataclass(frozen=True)
