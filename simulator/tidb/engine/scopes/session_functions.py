@@ -18,7 +18,7 @@ from simulator.errors import SqlError
 from simulator.tidb.engine.sessions import clock
 from simulator.tidb.engine.sessions.computed_variables import current_ts, server_version, tidb_version
 from simulator.tidb.engine.sessions.session import Session
-from simulator.tidb.errors import sql_error_with_text
+from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.conversions import as_integer, as_real, as_text
 from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, apply, fixed
@@ -47,7 +47,12 @@ def _cut(moment: datetime, digits: int) -> datetime:
 
 def _digits(name: str, arguments: tuple[Expression, ...]) -> int:
     """Return the precision that an argument is, a literal. Raises SqlError."""
-    digits = int(arguments[0].constant or 0) if arguments else 0
+    if not arguments:
+        return 0
+    written = arguments[0].constant or "NULL"
+    if not written.isdecimal():
+        raise sql_error(1064, f"{name}() takes the number of digits of a second, not {written}")
+    digits = int(written)
     if digits > 6:
         raise SqlError(1426, "42000", f"Too-big precision {digits} specified for '{name.lower()}'. Maximum is 6.")
     return digits
