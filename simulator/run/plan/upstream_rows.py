@@ -20,7 +20,7 @@ from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, Ta
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import ROW_ID, Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.storage.auto_ids import counters_after
@@ -50,7 +50,11 @@ def as_snapshot(upstream: Upstream, unread: Snapshot | None) -> Snapshot:
 
 
 def _cells(rows: StoredRows | None) -> pa.Table | None:
-    return rows.cells if rows is not None and rows.cells.num_rows else None
+    if rows is None or not rows.cells.num_rows:
+        return None
+    if rows.table.clustered:
+        return rows.cells
+    return rows.cells.append_column(ROW_ID, pc.cast(rows.row_ids, pa.string()).view(pa.binary()))
 
 
 def with_rows(position: RunPosition, upstream: Upstream, statement: object) -> tuple[Upstream, Snapshot | None]:
@@ -120,7 +124,7 @@ def _children(parent: Key, tables: Mapping[Key, Table]) -> Iterator[Key]:
 
 def _read(entry: SnapshotTable, table: Table, of: Snapshot) -> StoredRows:
     """Read the rows of a table, in the order of their files."""
-    scan = TableScan(entry, PlacedTable(table, _ordinals(table)), of.csv)
+    scan = TableScan(entry, PlacedTable(table, _ordinals(table), bool(entry.row_ids)))
     if (size := replace(of, tables=(entry,)).size) > MOST_BYTES:
         raise UserError(
             f"table {table.schema}.{table.name} of {of.path} has {size / 1e6:,.0f} MB, and SQL holds the tables that "
@@ -130,7 +134,9 @@ def _read(entry: SnapshotTable, table: Table, of: Snapshot) -> StoredRows:
     names = [column.name for column in visible_columns(table)]
     image = pa.chunked_array([batch["image"] for batch in batches], pa.binary()).combine_chunks()
     handle = pa.chunked_array([batch["handle"] for batch in batches], pa.binary()).combine_chunks()
-    if handle_key(table):
+    if entry.row_ids:
+        row_ids = key_bytes.row_ids_of_handles(handle)
+    elif handle_key(table):
         row_ids = key_bytes.row_ids(table, handle, 0)
     else:
         row_ids = pa.array(np.arange(1, len(image) + 1))

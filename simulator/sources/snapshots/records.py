@@ -21,13 +21,12 @@ from simulator.sources.snapshots import charsets, csv_text, sql_text, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.quoting import Malformed
 from simulator.sources.snapshots.streams import FilePart
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import ROW_ID, Table
 from simulator.tidb.model.types import family, is_binary
 
 NUMBERS = ("integer", "decimal", "float", "year")
 """Families of numeric types."""
 
-ROW_ID = "_tidb_rowid"
 _HIDDEN = dict(zip("'\"(),;\\#-/", (1, 2, 3, 4, 5, 6, 7, 8, 14, 15)))
 
 
@@ -73,6 +72,17 @@ class RecordLayout:
 
     clustered: bool = False
 
+    @property
+    def by_position(self) -> tuple[str, ...]:
+        """The columns of rows without names; a file may have values of the stored generated ones, too."""
+        return tuple(name for name in self.columns if name != ROW_ID)
+
+    @property
+    def inserted(self) -> tuple[str, ...]:
+        """The columns of rows without names and without values of the generated ones."""
+        generated = {self.columns[index] for index in self.generated}
+        return tuple(name for name in self.by_position if name not in generated)
+
 
 def layout(table: Table) -> RecordLayout:
     visible = [column for column in table.columns if column.generated != "virtual"]
@@ -97,7 +107,7 @@ def unknown_column(name: str, clustered: bool) -> str:
         return f"column {name!r} is not in the schema"
     if clustered:
         return f"column {name!r}: a table with a clustered primary key has none; leave it out"
-    return f"column {name!r} of an export is not simulated: leave it out, and rows are compared by their key"
+    return f"column {name!r}, which other files of the table do not have: accepted is one in all of them, or in none"
 
 
 def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> Iterator[RawRows]:
@@ -122,6 +132,11 @@ def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escap
         raise error_at(part, offset, "the file ends inside quotes")
 
 
+def csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> tuple[str, ...]:
+    """Return the columns of a file; none if it is empty. Raise SnapshotError."""
+    return _csv_names(part, layout, dialect, escape)[0] if _head(part, dialect, escape)[1] else ()
+
+
 def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> tuple[tuple[str, ...], int]:
     """Return the columns of a file and the length of its header."""
     head = _head(part, dialect, escape)
@@ -135,9 +150,8 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
         raise SnapshotError(str(files.not_utf8(part.path, why, charsets.ACCEPTED)))
     if dialect.header or (dialect.header is None and is_names):
         return tuple(known.get(text.lower(), text) for text in texts), 0 if part.start else length
-    stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
-    every = len(fields) == len(layout.columns)
-    return (layout.columns if every else stored), 0
+    every = len(fields) == len(layout.by_position)
+    return (layout.by_position if every else layout.inserted), 0
 
 
 def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
@@ -157,8 +171,26 @@ def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes
 
 def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
     """Yield batches of a part of a file of INSERT statements; raise SnapshotError."""
+    for offset, block in _sql_blocks(part, layout):
+        with _located(part, offset):
+            places = _sql_places(block, layout, part)
+        if block.columns:
+            yield _batch(block.columns, block.bare, block.hexed, places, layout, part)
+
+
+def sql_names(part: FilePart, layout: RecordLayout) -> tuple[str, ...]:
+    """Return the columns of the first rows in a file of INSERT statements; none without rows. Raise SnapshotError."""
+    headers = (block.header for _, block in _sql_blocks(part, layout))
+    first = next((header for header in headers if header is not None), None)
+    if first is None:
+        return ()
+    return layout.inserted if first.columns is None else first.columns
+
+
+def _sql_blocks(part: FilePart, layout: RecordLayout) -> Iterator[tuple[int, sql_text.SqlBlock]]:
+    """Yield blocks of rows, each with its offset."""
     hide = _hiding((layout.table, *layout.columns, *layout.hidden))
-    width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
+    width = len(layout.inserted)
     offset, blocks = streams.text(part)
     carry, header = b"", None
     for data in _growing(blocks, lambda: len(carry)):
@@ -167,9 +199,7 @@ def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
         while progress:
             with _located(part, offset):
                 block = sql_text.read_block(carry, width, header)
-                places = _sql_places(block, layout, part)
-            if block.columns:
-                yield _batch(block.columns, block.bare, block.hexed, places, layout, part)
+            yield offset, block
             progress = block.consumed > 0 and len(carry) > block.consumed and not block.open
             carry, offset, header = carry[block.consumed :], offset + block.consumed, block.open
     with _located(part, offset):
@@ -191,8 +221,7 @@ def _sql_places(block: sql_text.SqlBlock, layout: RecordLayout, part: FilePart) 
             for database, name in ((schema, table), (layout.schema, layout.table))
         )
         raise Malformed(f"rows of table {named} in a file of table {of}", first)
-    stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
-    names = stored if header.columns is None else tuple(name.translate(shown) for name in header.columns)
+    names = layout.inserted if header.columns is None else tuple(name.translate(shown) for name in header.columns)
     known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
     places = _places(tuple(known.get(name.lower(), name) for name in names), layout, part.path)
     for index in layout.numbers:

@@ -10,6 +10,9 @@ from simulator.tidb.model.types import ColumnType, family
 Name = tuple[str, str]
 """Schema and name of a table, as written."""
 
+ROW_ID = "_tidb_rowid"
+"""The name of the handle of rows without a clustered key, which no column can have."""
+
 
 @dataclass(frozen=True)
 class Column:

@@ -21,13 +21,13 @@ from simulator.tidb.expressions.translate import TableScope, translate
 from simulator.tidb.expressions.trees import conjuncts, parse_expression, strip_parentheses
 from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, as_boolean, is_true
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import ROW_ID, Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import partition_ordinal
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, all_true, shown_column
 from simulator.tidb.sql_engine.storage.names import resolve_partitions
-from simulator.tidb.sql_engine.storage.state import ROW_ID, SqlSession, Upstream
+from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 from simulator.tidb.syntax.expressions import Binary, ColumnName, ContextExpression, In, Literal, Node, names_in
 from simulator.tidb.syntax.queries import CommonTable, DerivedTable, Join, QueryTree, Source, TableSource
 

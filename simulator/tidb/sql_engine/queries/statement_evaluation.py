@@ -28,13 +28,13 @@ from simulator.tidb.expressions.sql.problems import (
     with_problems,
 )
 from simulator.tidb.expressions.values.value import Value
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import ROW_ID, Table, visible_columns
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.queries.scopes import QueryScope, all_true, map_value
 from simulator.tidb.sql_engine.queries.selects import build_relation
 from simulator.tidb.sql_engine.queries.sources import Relation
 from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS
-from simulator.tidb.sql_engine.storage.state import ROW_ID, SqlSession, Upstream
+from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 
 
 class ExpressionProblems:

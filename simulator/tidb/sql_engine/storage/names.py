@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.model.table import Column, Table, row_id_column
+from simulator.tidb.model.table import ROW_ID, Column, Table, row_id_column
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
-from simulator.tidb.sql_engine.storage.state import ROW_ID, Upstream
+from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.definitions import TableName
 
 Mask = npt.NDArray[np.bool_]

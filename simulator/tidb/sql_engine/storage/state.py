@@ -33,9 +33,6 @@ DEFAULT_SQL_MODE = (
 )
 """TiDB's default sql_mode (tidb pkg/parser/mysql/const.go, DefaultSQLMode)."""
 
-ROW_ID = "_tidb_rowid"
-"""The column name under which statements read the row number of a table without a clustered key."""
-
 
 class StoredRows:
     """The rows of one table. They are in the order of TiKV once they have keys."""
