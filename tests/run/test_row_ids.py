@@ -42,14 +42,23 @@ def snapshot(directory: Path, definition: str, rows: str, columns: str = COLUMNS
     return directory
 
 
-def diff(directory: Path, definition: str, before: str, after: str, *options: object, uri: str = URI) -> Path:
+def diff(
+    directory: Path,
+    definition: str,
+    before: str,
+    after: str,
+    *options: object,
+    uri: str = URI,
+    dispatcher: str = "table",
+) -> Path:
     """The fixtures of a diff of two such snapshots."""
     sides = [snapshot(directory / side, definition, rows) for side, rows in (("before", before), ("after", after))]
-    return played(directory, *sides, "--sink-uri", uri, *options)
+    return played(directory, *sides, "--sink-uri", uri, *options, dispatcher=dispatcher)
 
 
-def played(directory: Path, *arguments: object) -> Path:
-    (directory / "feed.toml").write_text("force-replicate = true\n")
+def played(directory: Path, *arguments: object, dispatcher: str = "table") -> Path:
+    rule = f'[sink]\ndispatchers = [{{ matcher = ["*.*"], dispatcher = "{dispatcher}" }}]\n'
+    (directory / "feed.toml").write_text(f"force-replicate = true\n{rule}")
     options = "--config", directory / "feed.toml", "--fixtures", directory / "out"
     assert play("diff", *arguments, *options) == 0
     return directory / "out"
@@ -146,17 +155,19 @@ def test_rows_come_by_their_row_ids_within_a_transaction(tmp_path: Path) -> None
     assert changes(out) == [f"INSERT {number},x" for number in range(39, 0, -1)]
 
 
-@pytest.mark.parametrize("options", [(), ("&partition-num=3",)], ids=["one partition", "three partitions"])
-def test_spark_sends_the_same_bytes(spark: SparkSession, tmp_path: Path, options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("dispatcher", ["table", "index-value"])
+def test_spark_sends_the_same_bytes(spark: SparkSession, tmp_path: Path, dispatcher: str) -> None:
+    """Though rows hand their keys on, and move to other partitions."""
     before = " ".join(f"{number},{number},x" for number in range(1, 60))
     after = " ".join(f"{number},{61 - number},{'xy'[number % 2]}" for number in range(10, 60))
-    files = []
+    parts = "(id INT NOT NULL, v VARCHAR(9)) PARTITION BY HASH (id) PARTITIONS 2"
+    files: list[dict[str, bytes]] = []
     for master in ("none", "local[1]", "local[3]"):
-        for definition in (NONCLUSTERED, KEYLESS):
-            directory = tmp_path / master / str(len(definition))
-            out = diff(directory, definition, before, after, "--master", master, uri="".join((URI, *options)))
+        for definition in (NONCLUSTERED, KEYLESS, parts):
+            directory, uri = tmp_path / master / str(len(definition)), f"{URI}&partition-num=3"
+            out = diff(directory, definition, before, after, "--master", master, uri=uri, dispatcher=dispatcher)
             files.append({path.name: path.read_bytes() for path in out.rglob("*.jsonl")})
-    assert files[:2] == files[2:4] == files[4:] and len(files[0]) and files[0] != files[1]
+    assert files[:3] == files[3:6] == files[6:] and all(files[0].values()) and files[0] != files[1]
 
 
 @pytest.mark.parametrize(
