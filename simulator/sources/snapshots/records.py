@@ -27,6 +27,9 @@ from simulator.tidb.model.types import family, is_binary
 NUMBERS = ("integer", "decimal", "float", "year")
 """Families of numeric types."""
 
+FIRST = 1 << 12
+"""Bytes of a file in which its first row usually ends."""
+
 _HIDDEN = dict(zip("'\"(),;\\#-/", (1, 2, 3, 4, 5, 6, 7, 8, 14, 15)))
 
 
@@ -171,24 +174,6 @@ def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes
 
 def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
     """Yield batches of a part of a file of INSERT statements; raise SnapshotError."""
-    for offset, block in _sql_blocks(part, layout):
-        with _located(part, offset):
-            places = _sql_places(block, layout, part)
-        if block.columns:
-            yield _batch(block.columns, block.bare, block.hexed, places, layout, part)
-
-
-def sql_names(part: FilePart, layout: RecordLayout) -> tuple[str, ...]:
-    """Return the columns of the first rows in a file of INSERT statements; none without rows. Raise SnapshotError."""
-    headers = (block.header for _, block in _sql_blocks(part, layout))
-    first = next((header for header in headers if header is not None), None)
-    if first is None:
-        return ()
-    return layout.inserted if first.columns is None else first.columns
-
-
-def _sql_blocks(part: FilePart, layout: RecordLayout) -> Iterator[tuple[int, sql_text.SqlBlock]]:
-    """Yield blocks of rows, each with its offset."""
     hide = _hiding((layout.table, *layout.columns, *layout.hidden))
     width = len(layout.inserted)
     offset, blocks = streams.text(part)
@@ -199,13 +184,30 @@ def _sql_blocks(part: FilePart, layout: RecordLayout) -> Iterator[tuple[int, sql
         while progress:
             with _located(part, offset):
                 block = sql_text.read_block(carry, width, header)
-            yield offset, block
+                places = _sql_places(block, layout, part)
+            if block.columns:
+                yield _batch(block.columns, block.bare, block.hexed, places, layout, part)
             progress = block.consumed > 0 and len(carry) > block.consumed and not block.open
             carry, offset, header = carry[block.consumed :], offset + block.consumed, block.open
     with _located(part, offset):
         place = 0 if header else sql_text.unfinished(carry)
         if place >= 0:
             raise Malformed("the file ends inside a statement, a comment or quotes: no ';' ends it", place)
+
+
+def sql_names(part: FilePart, layout: RecordLayout) -> tuple[str, ...]:
+    """Return the columns of the first rows in a file of INSERT statements; none without rows. Raise SnapshotError."""
+    hide, data = _hiding((layout.table, *layout.columns, *layout.hidden)), b""
+    offset, blocks = streams.text(part)
+    for block in _growing(blocks, lambda: len(data)):
+        _check_row(part, offset, data)
+        data = hide(data + block)
+        for some in (data[:FIRST], data):
+            with _located(part, offset):
+                header = sql_text.read_block(some, len(layout.inserted), None).header
+            if header is not None:
+                return layout.inserted if header.columns is None else header.columns
+    return ()
 
 
 def _sql_places(block: sql_text.SqlBlock, layout: RecordLayout, part: FilePart) -> list[int | None]:
