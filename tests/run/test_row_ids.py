@@ -233,7 +233,7 @@ def test_row_ids_stay_across_a_schema_change(tmp_path: Path) -> None:
 
 
 def test_scripted_sql_goes_on_with_the_row_ids(tmp_path: Path) -> None:
-    """It reads them, allocates the next ones, and a later snapshot is compared by them."""
+    """It reads them, allocates the next ones, and a later snapshot is compared by them. Duplicates are refused there, too."""
     snapshot(tmp_path / "first", KEYLESS, "7,1,a 8,1,a")
     snapshot(tmp_path / "last", KEYLESS, "8,1,b 9,2,c")
     (tmp_path / "scenario.toml").write_text(
@@ -251,3 +251,10 @@ snapshot = "last"
     assert play("run", tmp_path / "scenario.toml", "--fixtures", tmp_path / "out") == 0
     assert changes(tmp_path / "out")[:2] == ["DELETE 1,a", "INSERT 2,b"]
     assert sorted(changes(tmp_path / "out")[2:]) == ["UPDATE 1,a>1,b", "UPDATE 2,b>2,c"]
+    for definition, rows, columns, key in (
+        (KEYLESS, "7,1,a 7,2,b", COLUMNS, "_tidb_rowid=7"),
+        ("(id INT PRIMARY KEY)", "1 1", "id", "id=1"),
+    ):
+        snapshot(tmp_path / "first", definition, rows, columns)
+        told = said("run", tmp_path / "scenario.toml", "--console")
+        assert told.code == 2 and f"table shop.t has several rows with {key}" in told.err[-1]

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image
+from simulator.columns.change_frame import SNAPSHOT_ROWS
+from simulator.engines.work import duplicate_key_error
 from simulator.errors import UserError
 from simulator.run.plan.step import RunPosition
 from simulator.sources import snapshots
-from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
+from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot, SnapshotTable, TableScan
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
@@ -132,8 +134,10 @@ def _read(entry: SnapshotTable, table: Table, of: Snapshot) -> StoredRows:
         )
     batches = [batch for pieces in snapshots.divide_into_tasks([scan]) for batch in snapshots.state_batches(pieces)]
     names = [column.name for column in visible_columns(table)]
-    image = pa.chunked_array([batch["image"] for batch in batches], pa.binary()).combine_chunks()
-    handle = pa.chunked_array([batch["handle"] for batch in batches], pa.binary()).combine_chunks()
+    rows = pa.Table.from_batches(batches, SNAPSHOT_ROWS)
+    image, handle = (rows[name].combine_chunks() for name in ("image", "handle"))
+    if entry.row_ids or handle_key(table):
+        _refuse_duplicates(rows, PhysicalTable(table, row_ids=bool(entry.row_ids)))
     if entry.row_ids:
         row_ids = key_bytes.row_ids_of_handles(handle)
     elif handle_key(table):
@@ -142,6 +146,13 @@ def _read(entry: SnapshotTable, table: Table, of: Snapshot) -> StoredRows:
         row_ids = pa.array(np.arange(1, len(image) + 1))
     cells = pa.table(row_image.named(image, names))
     return StoredRows(table, cells, row_ids, counters_after(table, _last(row_ids), _last_auto(table, image)))
+
+
+def _refuse_duplicates(rows: pa.Table, physical: PhysicalTable) -> None:
+    """Raise SnapshotError for several rows with one handle."""
+    keys = rows.group_by(["table", "handle"]).aggregate([("image", "count"), ("image", "min")])
+    for row in keys.filter(pc.field("image_count") > 1).slice(0, 1).to_pylist():
+        raise duplicate_key_error(physical, row["handle"], row["image_min"])
 
 
 def _ordinals(table: Table) -> tuple[int, ...]:
