@@ -118,9 +118,8 @@ def read_side(scans: Sequence[TableScan], placing: RowPlacement, progress: Drive
     occurrence, table = _occurrences(rows), ints(rows, "place") % len(tables)
     duplicates = np.flatnonzero((occurrence > 1) & placing.comparison.keyed[table])
     if len(duplicates):
-        raise duplicate_key_error(
-            tables[table[duplicates[0]]].table, rows.column("image")[int(duplicates[0]) - 1].as_py()
-        )
+        before = int(duplicates[0]) - 1
+        raise duplicate_key_error(tables[table[before]], *(rows[name][before].as_py() for name in ("handle", "image")))
     return rows.append_column("occurrence", pa.array(occurrence))
 
 

@@ -380,4 +380,4 @@ def _check_keys(spark: SparkSession, work: Work, scans: Sequence[TableScan]) -> 
     )
     twice = several.where((F.col("rows") > 1) & value_by_number(keyed, F.pmod("place", F.lit(len(tables)))))
     for row in twice.orderBy("place", "handle").limit(1).collect():
-        raise duplicate_key_error(tables[row["place"] % len(tables)].table, bytes(row["image"]))
+        raise duplicate_key_error(tables[row["place"] % len(tables)], bytes(row["handle"]), bytes(row["image"]))

@@ -25,7 +25,7 @@ from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.ticdc.filters.row_expressions import passing_rows
 from simulator.ticdc.older_rows import without_marks
 from simulator.ticdc.split import SplitRule
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import visible_columns
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class RowRules:
     split: SplitRule
     destinations: Destinations
     scripted: frozenset[int] = frozenset()
-    """The tables that scripted SQL writes to: an UPDATE may change their handle key."""
+    """The tables that scripted SQL writes to: an UPDATE may change their handle key, as with row ids that are told."""
 
     _filters_rows: dict[int, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
     _splitting_columns: dict[int, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -75,7 +75,8 @@ class RowRules:
     def splitting_columns(self, number: int) -> tuple[str, ...]:
         """Return the columns of a table whose change splits an UPDATE."""
         if number not in self._splitting_columns:
-            columns = split.key_columns if number in self.scripted else split.key_columns_in_diff
+            any_key = number in self.scripted or self.tables[number].row_ids
+            columns = split.key_columns if any_key else split.key_columns_in_diff
             keys = self.split.keys
             self._splitting_columns[number] = columns(self.tables[number].table, self.split) if keys else ()
         return self._splitting_columns[number]
@@ -193,9 +194,9 @@ def _row_ids_and_hashes(
     """Return row id and dispatch hash of rows of a table; `known_ids` has null where a row id is unknown."""
     table = rules.tables[number].table
     row_ids = (
-        key_bytes.row_ids(table, handles, number)
+        _row_ids(rules.tables[number], handles, number)
         if known_ids is None
-        else _fill_row_ids(known_ids, handles, number, table)
+        else _fill_row_ids(known_ids, handles, number, rules.tables[number])
     )
     names = [column.name for column in visible_columns(table)]
     texts = LazyCells(images, names, key_bytes.column_from_row_id(table, row_ids))
@@ -205,12 +206,18 @@ def _row_ids_and_hashes(
     return row_ids, hashes
 
 
-def _fill_row_ids(known_ids: pa.Array, handles: pa.Array, number: int, table: Table) -> pa.Array:
+def _row_ids(physical: PhysicalTable, handles: pa.Array, number: int) -> pa.Array:
+    if physical.row_ids:
+        return key_bytes.row_ids_of_handles(handles)
+    return key_bytes.row_ids(physical.table, handles, number)
+
+
+def _fill_row_ids(known_ids: pa.Array, handles: pa.Array, number: int, physical: PhysicalTable) -> pa.Array:
     """Replace null row ids by those of the handles, as a diff has them."""
     missing = np.flatnonzero(np.asarray(known_ids.is_null()))
     if not len(missing):
         return known_ids
-    from_handles = key_bytes.row_ids(table, handles.take(pa.array(missing)), number)
+    from_handles = _row_ids(physical, handles.take(pa.array(missing)), number)
     return pc.replace_with_mask(known_ids, known_ids.is_null(), from_handles)
 
 

@@ -18,10 +18,11 @@ from simulator.engines.tasks.send import FaultPipeline, OnComplete
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import SnapshotError
 from simulator.sources.diff import Comparison
-from simulator.sources.snapshots import FilePiece, TableScan, state_batches
+from simulator.sources.snapshots import FilePiece, PhysicalTable, TableScan, state_batches
+from simulator.ticdc import key_bytes
 from simulator.ticdc.dispatch import follows_from_handle, follows_from_time
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import ROW_ID, visible_columns
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,10 @@ class Work:
             and not any(self.comparison.changed)
             and not self.needs_shared_commit_ts
             and self.comparison.keyed.all()
-            and all(follows_from_handle(to, physical.table) for to, physical in zip(routes, tables, strict=True))
+            and all(
+                follows_from_handle(to, physical.table, physical.row_ids)
+                for to, physical in zip(routes, tables, strict=True)
+            )
             and not (self.comparison.key_order.matters and self._follows_from_order)
         )
         return 1 if known else 2
@@ -134,8 +138,15 @@ class RowPlacement:
         return pa.RecordBatch.from_arrays(columns, schema=PLACED_ROWS)
 
 
-def duplicate_key_error(table: Table, image: bytes) -> SnapshotError:
+def duplicate_key_error(physical: PhysicalTable, handle: bytes, image: bytes) -> SnapshotError:
     """Return the error for several rows of a snapshot with the same key."""
+    table = physical.table
+    if physical.row_ids:
+        row_id = key_bytes.row_ids_of_handles(pa.array([handle], pa.binary()))[0]
+        return SnapshotError(
+            f"duplicate {ROW_ID} in a snapshot: table {table.schema}.{table.name} has several rows with {ROW_ID}={row_id}"
+            f"{' in one partition' if table.partitioning else ''}; it must be unique, as TiDB stores a row under it"
+        )
     cells = row_image.named(pa.array([image], pa.binary()), [column.name for column in visible_columns(table)])
     texts = {name: cells[name][0].as_py().decode("utf-8", "backslashreplace") for name in handle_key(table)}
     key = ", ".join(f"{name}={text}" for name, text in texts.items())

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.errors import UserError, did_you_mean
-from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.table import ROW_ID, Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values.conversion import accepted_values, tidb_text
 from simulator.tso import DEFAULT_START_TS, FOREVER
@@ -39,7 +39,7 @@ class RowChange:
     """None means the changefeed's number."""
 
     row_id: int | None = None
-    """`_tidb_rowid`; a clustered integer primary key gives it by itself."""
+    """`_tidb_rowid`, which the images may have as a column; a clustered integer primary key gives it by itself."""
 
     partition_id: int | None = None
 
@@ -63,8 +63,21 @@ def parse_row_change(table: Table, row: Mapping[str, Any]) -> RowChange:
     before, after = (_image(table, row.get(name), name) for name in ("before", "after"))
     if before is None and after is None:
         raise UserError('a row needs "before" (DELETE), "after" (INSERT) or both (UPDATE), each {"column": value}')
-    numbers = {name: _integer(name, row[name]) for name in NUMBERS if row.get(name) is not None}
-    return RowChange(before, after, **numbers)
+    numbers = {name: _integer(name, row[name], *NUMBERS[name]) for name in NUMBERS if row.get(name) is not None}
+    return RowChange(before, after, **(numbers | _row_id(table, row, numbers)))
+
+
+def _row_id(table: Table, row: Mapping[str, Any], numbers: Mapping[str, int]) -> dict[str, int]:
+    """Return the row id that images have as a column, if they do."""
+    images = [row[name] for name in ("before", "after") if row.get(name) is not None]
+    told = [_integer(ROW_ID, image[ROW_ID], *LONG) for image in images if ROW_ID in image]
+    if not told:
+        return {}
+    if len(told) < len(images) or len({*told, numbers.get("row_id", told[0])}) > 1:
+        raise UserError(
+            f"{ROW_ID}: before, after and row_id have to tell the same: a row with another one is a DELETE and an INSERT"
+        )
+    return {"row_id": told[0]}
 
 
 def _image(table: Table, values: Any, name: str) -> dict[str, str | None] | None:
@@ -74,14 +87,13 @@ def _image(table: Table, values: Any, name: str) -> dict[str, str | None] | None
         raise UserError(f'{name}: {values!r} is not {{"column": value}}')
     known = [column.name for column in table.columns]
     for column in values:
-        if column not in known:
+        if column not in known and (column != ROW_ID or table.clustered):
             hint = did_you_mean(column, known)
             raise UserError(f"{table.schema}.{table.name} has no column {column!r}.{hint} It has {', '.join(known)}")
     return {column.name: parse_value(values.get(column.name), column) for column in visible_columns(table)}
 
 
-def _integer(name: str, value: Any) -> int:
-    low, high = NUMBERS[name]
+def _integer(name: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
         return value
     raise UserError(f"{name}: {value!r} is not an integer from {low} to {high}")

@@ -207,19 +207,15 @@ def before_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:
     for name, place in pair.places[0].items():
         if name in tables:
             stays = present.issuperset(place.indexes)
-            yield TableScan(tables[name], place, pair.before.csv, number, None if stays else _dropped)
+            yield TableScan(tables[name], place, number, None if stays else _dropped)
     for change in pair.changed:
         if change.before in tables:
             yield TableScan(
-                tables[change.before],
-                change.transition.before,
-                pair.before.csv,
-                number,
-                partial(altered_rows, change.transition),
+                tables[change.before], change.transition.before, number, partial(altered_rows, change.transition)
             )
 
 
-def _dropped(texts: Sequence[pa.Array], tables: pa.Array) -> pa.RecordBatch:
+def _dropped(texts: Sequence[pa.Array], tables: pa.Array, handles: pa.Array | None) -> pa.RecordBatch:
     """Return no rows: DROP TABLE removes them without row events."""
     return pa.RecordBatch.from_pylist([], SNAPSHOT_ROWS)
 
@@ -229,7 +225,7 @@ def after_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:
     tables = by_name(pair.after)
     for name, place in (*pair.places[1].items(), *((change.after, change.transition.after) for change in pair.changed)):
         if name in tables:
-            yield TableScan(tables[name], place, pair.after.csv, number)
+            yield TableScan(tables[name], place, number)
 
 
 def by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:

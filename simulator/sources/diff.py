@@ -111,8 +111,8 @@ class Comparison:
 
     @cached_property
     def keyed(self) -> npt.NDArray[np.bool_]:
-        """Whether each table has a handle key; rows of the others are compared whole, as a multiset."""
-        return np.array([bool(handle_key(physical.table)) for physical in self.tables], np.bool_)
+        """Whether each table has a handle key, or row ids are told; rows of the others are compared whole, as a multiset."""
+        return np.array([physical.row_ids or bool(handle_key(physical.table)) for physical in self.tables], np.bool_)
 
 
 def at_fixed_times(changes: pa.RecordBatch, clock: ChangeClock, fixed: tuple[FixedTimes, ...]) -> pa.RecordBatch:

@@ -63,7 +63,7 @@ class KeyOrder:
         """Return the keys of a table; none if the order of its changes does not matter."""
         if number not in self._keys:
             table = self.tables[number].table
-            self._keys[number] = (*_unique(table), *_naming(table), *self._named(table))
+            self._keys[number] = (*_unique(self.tables[number]), *_naming(table), *self._named(table))
         return self._keys[number]
 
     def _named(self, table: Table) -> Iterator[OrderedKey]:
@@ -86,9 +86,11 @@ class KeyOrder:
         return found
 
 
-def _unique(table: Table) -> Iterator[OrderedKey]:
-    """Yield the unique keys but the handle key and those that cannot be computed."""
-    for index in other_unique_indexes(table):
+def _unique(physical: PhysicalTable) -> Iterator[OrderedKey]:
+    """Yield the unique keys but those that cannot be computed and the one by which rows are compared."""
+    table = physical.table
+    every = (index for index in table.indexes if index.unique)
+    for index in every if physical.row_ids else other_unique_indexes(table):
         key = UniqueKey(index.name, index.columns)
         if _is_computable(key, table):
             yield OrderedKey(key, _name(table, "unique", key.name), UNIQUE)

@@ -13,14 +13,15 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Places, Texts, buffers, fixed
-from simulator.columns.hashing import xxhash64
+from simulator.columns.hashing import Hashes, xxhash64
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.collations.compare import is_exact
 from simulator.tidb.keys import SIGN, encode_index_column
 from simulator.tidb.model.table import Table, has_common_handle, row_id_column, visible_columns
-from simulator.tidb.model.types import family
+from simulator.tidb.model.types import ColumnType, family
 
 POSITIVE = np.int64((1 << 63) - 1)
+ROW_ID_TYPE = ColumnType("bigint")
 
 
 def handle_keys(table: Table, texts: Texts) -> pa.Array:
@@ -29,6 +30,16 @@ def handle_keys(table: Table, texts: Texts) -> pa.Array:
     if not parts:
         return row_image.pack([texts[column.name] for column in visible_columns(table)])
     return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
+
+
+def handles_of_row_ids(texts: pa.Array) -> pa.Array:
+    """Return the handles of rows whose `_tidb_rowid` is known, from its text."""
+    return encode_index_column(ROW_ID_TYPE, -1, texts)
+
+
+def row_ids_of_handles(handles: pa.Array) -> pa.Array:
+    """Return the `_tidb_rowid` of rows with such handles."""
+    return pa.array((_bits(handles) ^ SIGN).view(np.int64))
 
 
 def number_duplicates(handles: pa.Array, numbers: Places) -> pa.Array:
@@ -58,14 +69,13 @@ def row_ids(table: Table, handles: pa.Array, place: int) -> pa.Array:
     """Return int64 row ids, null for a common handle.
 
     A row id is the integer handle, as the signed number of its bits, or a positive `_tidb_rowid` derived from the
-    handle. `place` is the table's position in the run's list.
+    handle of a row whose own is not known. `place` is the table's position in the run's list.
     """
     if has_common_handle(table):
         return pa.nulls(len(handles), pa.int64())
     name = row_id_column(table)
     if name is not None:
-        bits = buffers(handles)[0].view(">u8").astype(np.uint64)
-        return pa.array((bits if _is_unsigned(table, name) else bits ^ SIGN).view(np.int64))
+        return pa.array(_bits(handles).view(np.int64)) if _is_unsigned(table, name) else row_ids_of_handles(handles)
     if not handle_key(table):
         return pa.array(xxhash64(place, handles) & POSITIVE)
     return pa.array(np.maximum(xxhash64(handles) & POSITIVE, 1))
@@ -87,6 +97,12 @@ def row_ids_from_column(table: Table, cells: Mapping[str, pa.Array]) -> pa.Array
         return pa.nulls(len(next(iter(cells.values()))), pa.int64()) if has_common_handle(table) else None
     numbers = cells[name].cast(pa.string())
     return numbers.cast(pa.uint64()).view(pa.int64()) if _is_unsigned(table, name) else numbers.cast(pa.int64())
+
+
+def _bits(handles: pa.Array) -> Hashes:
+    """Return the eight bytes of each handle as a number."""
+    bits: Hashes = buffers(handles)[0].view(">u8").astype(np.uint64)
+    return bits
 
 
 def _is_unsigned(table: Table, name: str) -> bool:

@@ -86,7 +86,7 @@ def between_snapshots(
             place = PlacedTable(
                 each.table.table, tuple(own if index in each.read else LEFT_OUT for index in each.table.indexes)
             )
-            scans.append(TableScan(entry, place, pair.before.csv))
+            scans.append(TableScan(entry, place))
     unknown = frozenset(index for each in placed.values() if each.unknown for index in each.table.indexes)
     joined = BetweenSnapshots(
         tuple(before_scans(pair, number)),

@@ -19,7 +19,7 @@ from simulator.run.plan.step import RunPosition
 from simulator.run.plan.upstream_rows import as_snapshot
 from simulator.run.steps.ddl_versions import is_replicated, makes_ineligible
 from simulator.sources import snapshots
-from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
+from simulator.sources.snapshots import PlacedTable, SnapshotTable, TableScan
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
@@ -194,13 +194,13 @@ def _rows_at_position(position: RunPosition, places: frozenset[Key]) -> Expected
     ordered = sorted(place for place in places if place in entries)
     definitions = [position.catalog.tables.get(place, entries[place].table) for place in ordered]
     scans = [
-        scan_as_table(entries[place], table, number, snapshot)
+        scan_as_table(entries[place], table, number)
         for number, (place, table) in enumerate(zip(ordered, definitions, strict=True))
     ]
     return ExpectedRows(tuple(definitions), tuple(scans))
 
 
-def scan_as_table(entry: SnapshotTable, table: Table, number: int, of: Snapshot) -> TableScan:
+def scan_as_table(entry: SnapshotTable, table: Table, number: int) -> TableScan:
     """Return a scan that gives a table of a snapshot that number."""
     count = len(table.partitioning.partitions) if table.partitioning else 1
-    return TableScan(entry, PlacedTable(table, (number,) * count), of.csv)
+    return TableScan(entry, PlacedTable(table, (number,) * count))

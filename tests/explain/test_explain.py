@@ -242,6 +242,21 @@ def test_values_that_tidb_cannot_store_are_rejected(type_: str) -> None:
             parse_value(value, of)
 
 
+def test_a_row_has_the_row_id_that_its_images_have() -> None:
+    table = create_table("CREATE TABLE t (id INT, PRIMARY KEY (id) NONCLUSTERED)", "test")
+    before, after = {"_tidb_rowid": -7, "id": 1}, {"_tidb_rowid": -7, "id": 2}
+    assert parse_row_change(table, {"before": before, "after": after}).row_id == -7
+    for row, words in (
+        ({"before": before, "after": {**after, "_tidb_rowid": 8}}, "have to tell the same"),
+        ({"before": before, "row_id": 8}, "have to tell the same"),
+        ({"after": {"_tidb_rowid": "x", "id": 1}}, "_tidb_rowid: 'x' is not an integer from"),
+    ):
+        with pytest.raises(UserError, match=words):
+            parse_row_change(table, row)
+    with pytest.raises(UserError, match="has no column '_tidb_rowid'"):
+        parse_row_change(TABLE, {"after": {"_tidb_rowid": 1, "id": 2, "n": 1}})
+
+
 FILTER = """[filter]
 rules = ["*.*", "!test.dropped"]
 ignore-txn-start-ts = [7]

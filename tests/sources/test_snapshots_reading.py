@@ -98,9 +98,9 @@ def expected(values: Rows = ROWS) -> list[State]:
 
 
 def scans(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[TableScan]:
-    snapshot = snapshots.open(path)
+    snapshot = snapshots.open(path, csv)
     known = places(physical_tables([table.table for table in snapshot.tables]))
-    return [TableScan(table, known[table.table.schema, table.table.name], csv) for table in snapshot.tables]
+    return [TableScan(table, known[table.table.schema, table.table.name]) for table in snapshot.tables]
 
 
 def all_pieces(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[FilePiece]:
@@ -395,15 +395,9 @@ def test_columns_of_a_parquet_file_are_those_of_the_schema(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("end", [".000000000.sql", ".csv", ".parquet"])
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        ("CLUSTERED", "a table with a clustered primary key has none; leave it out"),
-        ("NONCLUSTERED", "an export is not simulated: leave it out, and rows are compared by their key"),
-    ],
-)
-def test_row_ids_of_an_export_are_refused_by_name(tmp_path: Path, key: str, words: str, end: str) -> None:
-    define(tmp_path, f"`id` int, PRIMARY KEY (`id`) {key})")
+def test_row_ids_of_a_clustered_table_are_refused_by_name(tmp_path: Path, end: str) -> None:
+    words = "a table with a clustered primary key has none; leave it out"
+    define(tmp_path, "`id` int, PRIMARY KEY (`id`) CLUSTERED)")
     path = tmp_path / f"shop.t{end}"
     if end == ".parquet":
         pq.write_table(pa.table({"_tidb_rowid": [7], "id": [1]}), path)
@@ -460,14 +454,14 @@ def test_a_file_that_changes_while_it_is_read_is_named(tmp_path: Path, monkeypat
 def test_a_table_that_statements_change_is_finished_by_them(tmp_path: Path) -> None:
     """The function gets texts and table numbers and may leave rows out; the comparison's number stands beside."""
 
-    def first_two(texts: list[pa.Array], table: pa.Array) -> pa.RecordBatch:
+    def first_two(texts: list[pa.Array], table: pa.Array, told: pa.Array | None) -> pa.RecordBatch:
         constant = [pa.repeat(pa.scalar(value), 2) for value in (b"i", b"w")]
         columns = [pa.array([7, 7], pa.int32()), texts[0].cast(pa.binary())[:2], *constant]
         return pa.RecordBatch.from_arrays(columns, ["table", "handle", "image", "unaltered"])
 
     write(tmp_path, ".csv")
     [scan] = scans(tmp_path)
-    changed = TableScan(scan.table, scan.place, scan.csv, 3, first_two)
+    changed = TableScan(scan.table, scan.place, 3, first_two)
     [batch] = state_batches(pieces.divide_into_tasks([changed])[0])
     rest = {"move": 3, "table": 7, "image": b"i", "unaltered": b"w"}
     assert batch.to_pylist() == [{**rest, "handle": b"-1"}, {**rest, "handle": b"2"}]

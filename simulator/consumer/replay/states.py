@@ -176,7 +176,7 @@ def snapshot_sources(
         names = tuple(column.name for column in visible_columns(entry.table))
         at = indexes[_key(entry.table)]
         table_of_index |= dict.fromkeys(at, (rows, names))
-        scans.append(TableScan(entry, PlacedTable(entry.table, at), snapshot.csv))
+        scans.append(TableScan(entry, PlacedTable(entry.table, at)))
     return [
         partial(_read, pieces, {place: table_of_index[place] for piece in pieces for place in piece.scan.place.indexes})
         for pieces in snapshots.divide_into_tasks(scans, LEAST)

@@ -17,7 +17,7 @@ from simulator.errors import UserError, shortened
 from simulator.faults.fault import Fault
 from simulator.releases import Release
 from simulator.run.plan.expectation import PlannedExpectation
-from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, renamed_tables, spelled_name
+from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, renamed_tables, spelled_name, tables_with_row_ids
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, ScenarioStep, StepResult, starting
 from simulator.run.plan.versions import PlannedTable, TableVersions
@@ -141,11 +141,17 @@ def assemble_plan(
     jobs = [job for result in results for job in result.jobs]
     tables = [version.table for version in (*_at(first, versions), *versions.every[older:])]
     topics = _topics(tables, jobs, rules, known_topics)
+    pair_drafts = [pair_draft for result in results for pair_draft in result.pair_drafts]
+    told = tables_with_row_ids(pair_drafts, versions.places)
+    physical, places = versions.tables, versions.places
+    if told:
+        physical = [replace(each, row_ids=index in told) for index, each in enumerate(physical)]
+        places = [replace(place, row_ids=not told.isdisjoint(place.indexes)) for place in places]
     return Plan(
-        tuple(versions.tables),
+        tuple(physical),
         _routes(context),
-        tuple(versions.places),
-        tuple(pair(pair_draft, versions.places, rules) for result in results for pair_draft in result.pair_drafts),
+        tuple(places),
+        tuple(pair(pair_draft, places, rules) for pair_draft in pair_drafts),
         tuple(event for job in jobs for event in job.events),
         tuple(topic for job in jobs for topic in job.topics),
         topics,

@@ -5,7 +5,7 @@ Rows belong to a table and its columns across renames. A table that statements t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.errors import UserError
@@ -13,7 +13,7 @@ from simulator.run.plan.statements import AppliedStatement
 from simulator.run.plan.versions import EVERYTHING
 from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint, Transition
-from simulator.sources.snapshots import PlacedTable, Snapshot
+from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable
 from simulator.ticdc.older_rows import OlderRows
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key, handle_lengths
@@ -21,7 +21,7 @@ from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, find_column_sources
 from simulator.tidb.ddl.session import Job
-from simulator.tidb.model.table import Name, Table, has_common_handle, row_id_column, visible_columns
+from simulator.tidb.model.table import ROW_ID, Name, Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, TruncateTable
 from simulator.tidb.syntax.definitions import Statement
@@ -124,6 +124,39 @@ def emptied_partitions(statement: Statement) -> frozenset[str]:
     return frozenset(name.lower() for spec in removing for name in spec.names or EVERYTHING)
 
 
+def tables_with_row_ids(pair_drafts: Iterable[UnplacedPair], places: Sequence[PlacedTable]) -> frozenset[int]:
+    """Return the physical tables of which snapshots tell the `_tidb_rowid` of rows; raises UserError for a table of which
+    some do, and others do not."""
+    told: dict[int, tuple[bool, str]] = {}
+    for entry, path, numbers in _compared(pair_drafts):
+        for index in (index for number in numbers for index in places[number].indexes):
+            if entry.row_ids is None:
+                continue
+            known, where = told.setdefault(index, (entry.row_ids, path))
+            if known != entry.row_ids:
+                has, lacks = (where, path) if known else (path, where)
+                raise UserError(
+                    f"table {entry.table.schema}.{entry.table.name} has a column {ROW_ID!r} in {has} and none in {lacks}: "
+                    "accepted is one in every snapshot, or in none"
+                )
+    return frozenset(index for index, (known, _) in told.items() if known)
+
+
+def _compared(pair_drafts: Iterable[UnplacedPair]) -> Iterator[tuple[SnapshotTable, str, tuple[int, ...]]]:
+    """Yield each table of a snapshot that is compared, the snapshot's path, and the versions that have the same handles."""
+    for draft in pair_drafts:
+        versions: tuple[dict[Name | None, tuple[int, ...]], ...] = tuple(
+            {name: (number,) for name, number in side.items()} for side in draft.same
+        )
+        for origin, name, before, after in draft.changed:
+            versions[0][origin.name] = versions[1][name] = before, after
+        for snapshot, numbers in zip((draft.before, draft.after), versions):
+            for entry in snapshot.tables:
+                known = numbers.get((entry.table.schema, entry.table.name))
+                if known is not None:
+                    yield entry, snapshot.path, known
+
+
 def pair(pair_draft: UnplacedPair, places: Sequence[PlacedTable], rules: ChangefeedRules) -> SnapshotPair:
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
@@ -156,7 +189,7 @@ def _transition(
         sources,
         frozenset(before.indexes[number] for number in lost),
         sent,
-        _same_key(before.table, after.table, unchanged),
+        after.row_ids or _same_key(before.table, after.table, unchanged),
         _older_rows(after.table, sources, rules),
     )
 

@@ -13,15 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image
+from simulator.columns.change_frame import SNAPSHOT_ROWS
+from simulator.engines.work import duplicate_key_error
 from simulator.errors import UserError
 from simulator.run.plan.step import RunPosition
 from simulator.sources import snapshots
-from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
+from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot, SnapshotTable, TableScan
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
-from simulator.tidb.engine.upstream import Upstream
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.engine.upstream import StoredRows, Upstream
+from simulator.tidb.model.table import ROW_ID, Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.auto_ids import counters_after
@@ -36,7 +38,7 @@ def as_snapshot(upstream: Upstream, unread: Snapshot | None) -> Snapshot:
     """Return all tables of the upstream as a snapshot; unread tables stay in their files."""
     files = {object_key(entry.table.schema, entry.table.name): entry for entry in unread.tables} if unread else {}
     tables = (
-        files[name] if name in files else SnapshotTable(table, {}, _cells(upstream, table))
+        files[name] if name in files else SnapshotTable(table, {}, _cells(upstream.rows(table)))
         for name, table in upstream.catalog.tables.items()
     )
     ordered = sorted(tables, key=lambda entry: (entry.table.schema, entry.table.name))
@@ -49,9 +51,13 @@ def as_snapshot(upstream: Upstream, unread: Snapshot | None) -> Snapshot:
     )
 
 
-def _cells(upstream: Upstream, table: Table) -> pa.Table | None:
-    rows = upstream.rows(table)
-    return pa.table(rows.texts()) if len(rows) else None
+def _cells(rows: StoredRows) -> pa.Table | None:
+    if not len(rows):
+        return None
+    cells = pa.table(rows.texts())
+    if rows.table.clustered:
+        return cells
+    return cells.append_column(ROW_ID, pc.cast(rows.row_ids, pa.string()).view(pa.binary()))
 
 
 def read_rows(position: RunPosition, upstream: Upstream, statement: object) -> Snapshot | None:
@@ -121,20 +127,31 @@ def _children(parent: Key, tables: Mapping[Key, Table]) -> Iterator[Key]:
 
 def _read(entry: SnapshotTable, table: Table, of: Snapshot, upstream: Upstream) -> None:
     """Read the rows of a table, in the order of their files. The upstream has had them from the start."""
-    scan = TableScan(entry, PlacedTable(table, _ordinals(table)), of.csv)
+    scan = TableScan(entry, PlacedTable(table, _ordinals(table), bool(entry.row_ids)))
     if (size := replace(of, tables=(entry,)).size) > MOST_BYTES:
         raise UserError(
             f"table {table.schema}.{table.name} of {of.path} has {size / 1e6:,.0f} MB, and SQL holds the tables that "
             f"it names in memory: at most {MOST_BYTES / 1e6:,.0f} MB of one are accepted"
         )
     batches = [batch for pieces in snapshots.divide_into_tasks([scan]) for batch in snapshots.state_batches(pieces)]
-    image = pa.chunked_array([batch["image"] for batch in batches], pa.binary()).combine_chunks()
-    handle = pa.chunked_array([batch["handle"] for batch in batches], pa.binary()).combine_chunks()
-    if handle_key(table):
+    rows = pa.Table.from_batches(batches, SNAPSHOT_ROWS)
+    image, handle = (rows[name].combine_chunks() for name in ("image", "handle"))
+    if entry.row_ids or handle_key(table):
+        _refuse_duplicates(rows, PhysicalTable(table, row_ids=bool(entry.row_ids)))
+    if entry.row_ids:
+        row_ids = key_bytes.row_ids_of_handles(handle)
+    elif handle_key(table):
         row_ids = key_bytes.row_ids(table, handle, 0)
     else:
         row_ids = pa.array(np.arange(1, len(image) + 1))
     upstream.load(table, image, row_ids, counters_after(table, _last(row_ids), _last_auto(table, image)))
+
+
+def _refuse_duplicates(rows: pa.Table, physical: PhysicalTable) -> None:
+    """Raise SnapshotError for several rows with one handle."""
+    keys = rows.group_by(["table", "handle"]).aggregate([("image", "count"), ("image", "min")])
+    for row in keys.filter(pc.field("image_count") > 1).slice(0, 1).to_pylist():
+        raise duplicate_key_error(physical, row["handle"], row["image_min"])
 
 
 def _ordinals(table: Table) -> tuple[int, ...]:

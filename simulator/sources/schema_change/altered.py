@@ -26,11 +26,14 @@ SHOWN = 4
 """Number of columns of a row in an error."""
 
 
-def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array) -> pa.RecordBatch:
+def altered_rows(
+    change: Transition, texts: Sequence[pa.Array], table: pa.Array, told: pa.Array | None = None
+) -> pa.RecordBatch:
     """Return the old rows after the statements: `table`, `handle` and `image` in the new definition, `unaltered`.
 
     `texts` are those of the visible columns before (string, checked), `table` the numbers (int32, no nulls) of the
-    tables or partitions of the rows. Rows that the statements remove (`change.lost`) are left out. Raise SnapshotError
+    tables or partitions of the rows, `told` their handles if
+    snapshots tell row ids, which stay. Rows that the statements remove (`change.lost`) are left out. Raise SnapshotError
     for the first row for which TiDB would refuse the statements.
 
     If the new table has no handle key, `handle` is only the image: the engines append the number of the row among those
@@ -44,7 +47,9 @@ def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array)
     place = locate_rows(change.after, now.texts, rows)
     _refuse_misfits(change, old, now, place)
     image = row_image.pack(list(now.texts.values()))
-    handle = key_bytes.handle_keys(after, now.texts) if handle_key(after) else image
+    handle = told.filter(stays) if told is not None else None
+    if handle is None:
+        handle = key_bytes.handle_keys(after, now.texts) if handle_key(after) else image
     unaltered = pack_unaltered(table, row_image.pack(old))
     return pa.RecordBatch.from_arrays([place, handle, image, unaltered], SNAPSHOT_ROWS.names[1:])
 

@@ -205,7 +205,8 @@ def _deletes_fit(change: Transition) -> bool:
 
 def _updates_fit(change: Transition) -> bool:
     """Return whether the old definition can hold updated rows: it needs a key that identifies them."""
-    return change.sent[0] and bool(handle_key(change.before.table)) and _computable(change)
+    known = change.before.row_ids or bool(handle_key(change.before.table))
+    return change.sent[0] and known and _computable(change)
 
 
 def _inserts_fit(change: Transition) -> bool:

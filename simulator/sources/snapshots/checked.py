@@ -35,9 +35,9 @@ _NONE, _PAD = 255, 254
 def texts(piece: FilePiece, raw: RawRows) -> dict[str, pa.Array]:
     """Return the text of every visible column, in table order; raise SnapshotError for the first row with a bad
     value."""
-    table = piece.scan.place.table
+    table = piece.table
     visible = visible_columns(table)
-    encoding = piece.scan.csv.binary if piece.format == "csv" else "raw"
+    encoding = piece.scan.table.csv.binary if piece.format == "csv" else "raw"
     converted = {
         column.name: tidb_text(column.type, _decoded(column.type, value, encoding))
         for column, value in zip(visible, raw.columns, strict=True)
@@ -63,7 +63,7 @@ def tables(piece: FilePiece, texts: dict[str, pa.Array], raw: RawRows) -> pa.Arr
     numbers = locate_rows(place, texts, len(raw.columns[0]))
     if numbers.null_count:
         row = int(np.argmax(pc.is_null(numbers).to_numpy(zero_copy_only=False)))
-        raise SnapshotError(printable(f"{_where(piece)}: no partition takes{_key(place.table, raw, row)}"))
+        raise SnapshotError(printable(f"{_where(piece)}: no partition takes{_key(piece.table, raw, row)}"))
     return numbers
 
 
@@ -83,7 +83,7 @@ def _rejected(column: Column, text: pa.Array, raw: pa.Array) -> Mask | None:
 
 
 def _rejection(piece: FilePiece, raw: RawRows, row: int, place: int) -> SnapshotError:
-    table = piece.scan.place.table
+    table = piece.table
     column, value = visible_columns(table)[place], raw.columns[place][row]
     if value.is_valid:
         type = column.type.name + (" unsigned" if column.type.unsigned else "")

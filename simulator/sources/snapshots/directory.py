@@ -18,7 +18,7 @@ import pyarrow as pa
 from simulator import files, tso
 from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.files import FileInfo
-from simulator.sources.snapshots import dump_file, sizes, streams
+from simulator.sources.snapshots import dump_file, row_ids, sizes, streams
 from simulator.sources.snapshots.charsets import ACCEPTED, UTF8, as_utf8
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.streams import FilePart
@@ -53,6 +53,11 @@ class DataFile:
     def bytes(self) -> int:
         return self.size if self.area is None else self.area[1] - self.area[0]
 
+    def part(self, root: str = "") -> FilePart:
+        """Return the rows as a part of the file; `root` is the directory of a relative path."""
+        start, end = self.area or (0, -1)
+        return FilePart(self.path, start, end, root, self.size, self.stamp, self.charset)
+
 
 @dataclass(frozen=True)
 class SnapshotTable:
@@ -63,7 +68,26 @@ class SnapshotTable:
     """Files by format (`sql`, `csv`, `parquet`), sorted by name; an empty table has none."""
 
     rows: pa.Table | None = None
-    """Rows in memory instead of files: TiDB text (binary) of each visible column, by name."""
+    """Rows in memory instead of files: TiDB text (binary) of each visible column, by name, and of `_tidb_rowid`."""
+
+    csv: CsvDialect = CsvDialect()
+
+    @cached_property
+    def row_ids(self) -> bool | None:
+        """Whether files tell the `_tidb_rowid` of rows; None if there are none. All files have to be as the first one is.
+
+        Raise SnapshotError for an unreadable file.
+        """
+        told = (
+            row_ids.are_told(file.part(), format, self.table, self.csv, self.escapes(file))
+            for format, files in self.files.items()
+            for file in files
+        )
+        return next((each for each in told if each is not None), None)
+
+    def escapes(self, file: DataFile) -> bool:
+        """Return whether a backslash escapes in a CSV file."""
+        return file.indexed if self.csv.backslash_escapes is None else self.csv.backslash_escapes
 
 
 @dataclass(frozen=True)
@@ -127,6 +151,7 @@ def open(
         SnapshotTable(
             _declared(names, schemas[names].path, charset) if names in schemas else known[names],
             _by_format(data.get(names, [])),
+            csv=csv,
         )
         for names in sorted(schemas.keys() | known.keys())
     ]
@@ -142,7 +167,7 @@ def _dumped(info: FileInfo, csv: CsvDialect, charset: str) -> Snapshot:
         areas = dump.areas.get(object_key(table.schema, table.name), [])
         held = tuple(DataFile(info.path, False, info.size, info.stamp, charset, area) for area in areas)
         declared = create_table(show_create(table), table.schema)  # as one statement, as other snapshots have it
-        snapshot_tables.append(SnapshotTable(declared, {"sql": held} if held else {}))
+        snapshot_tables.append(SnapshotTable(declared, {"sql": held} if held else {}, csv=csv))
     databases = frozenset(database.name for database in dump.catalog.databases.values())
     return Snapshot(info.path, tuple(snapshot_tables), databases, None, csv)
 

@@ -80,6 +80,13 @@ def batches(part: FilePart, table: Table) -> Iterator[RawRows]:
                 )
 
 
+def names(part: FilePart) -> list[str]:
+    """Return the columns of a file; raise SnapshotError."""
+    with _opened(part) as file:
+        found: list[str] = file.schema_arrow.names
+        return found
+
+
 @contextmanager
 def _opened(part: FilePart) -> Iterator[pq.ParquetFile]:
     """Open the file; its errors become SnapshotError with one line."""

@@ -37,6 +37,9 @@ class PhysicalTable:
     repartitioned: bool = False
     """Whether the last statement on it was one on partitions."""
 
+    row_ids: bool = False
+    """Whether snapshots tell the `_tidb_rowid` of its rows, which is their handle then, whatever keys the table has."""
+
 
 def physical_tables(tables: Iterable[Table]) -> tuple[PhysicalTable, ...]:
     """Return the physical tables of these tables, sorted by name, with ids from 100."""
@@ -65,6 +68,8 @@ class PlacedTable:
 
     table: Table
     indexes: tuple[int, ...]
+    row_ids: bool = False
+    """As in `PhysicalTable`."""
 
 
 def locate_rows(places: PlacedTable, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:

@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from simulator.sources.snapshots import parquet, sql_comments, streams
-from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.directory import DataFile, SnapshotTable
 from simulator.sources.snapshots.physical import PlacedTable
+from simulator.sources.snapshots.row_ids import with_row_id
 from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.model.table import Table
 
-Finish = Callable[[list[pa.Array], pa.Array], pa.RecordBatch]
-"""Convert texts of the visible columns and table numbers of rows to the columns of STATE after `move`."""
+Finish = Callable[[list[pa.Array], pa.Array, pa.Array | None], pa.RecordBatch]
+"""Convert texts of the visible columns, table numbers and, if row ids are told, handles of rows to the columns of STATE
+after `move`."""
 
 OPENING = 1 << 16
 """Bytes that count for opening a file."""
@@ -34,7 +35,6 @@ class TableScan:
 
     table: SnapshotTable
     place: PlacedTable
-    csv: CsvDialect = CsvDialect()
     move: int = 0
     """The comparison that the rows are for."""
 
@@ -54,8 +54,17 @@ class FilePiece:
     escape: bool
     """Whether a backslash escapes in this CSV file."""
 
+    row_ids: bool = False
+    """Whether the file has a column `_tidb_rowid`."""
+
     rows: pa.Table | None = None
     """Rows in memory, as in `SnapshotTable.rows`."""
+
+    @property
+    def table(self) -> Table:
+        """The table with the columns of the file."""
+        table = self.scan.place.table
+        return with_row_id(table) if self.row_ids else table
 
 
 def divide_into_tasks(scans: Iterable[TableScan], least: int = 1) -> list[list[FilePiece]]:
@@ -128,14 +137,12 @@ def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, FilePiece]]:
     """Yield the pieces in the order of the files, with the bytes for which each counts."""
     bare = replace(scan, table=replace(scan.table, table=scan.place.table, files={}, rows=None))
     yield from _held(scan.table.rows, bare)
-    root = os.getcwd()
+    root, row_ids = os.getcwd(), bool(scan.table.row_ids)
     for format, files in scan.table.files.items():
         for file in files:
-            escape = file.indexed if scan.csv.backslash_escapes is None else scan.csv.backslash_escapes
-            start, end = file.area or (0, -1)
-            part = FilePart(file.path, start, end, root, file.size, file.stamp, file.charset)
-            for size, piece in _parts(part, file, format, scan, escape, room):
-                yield size + OPENING, FilePiece(bare, piece, format, escape)
+            escape = scan.table.escapes(file)
+            for size, piece in _parts(file.part(root), file, format, scan, escape, room):
+                yield size + OPENING, FilePiece(bare, piece, format, escape, row_ids)
 
 
 def _held(rows: pa.Table | None, scan: TableScan) -> Iterator[tuple[int, FilePiece]]:
@@ -144,7 +151,7 @@ def _held(rows: pa.Table | None, scan: TableScan) -> Iterator[tuple[int, FilePie
         return
     for start in range(0, rows.num_rows, parquet.ROWS):
         part = rows.take(pa.array(range(start, min(start + parquet.ROWS, rows.num_rows))))
-        yield part.nbytes, FilePiece(scan, FilePart(""), "", False, part.combine_chunks())
+        yield part.nbytes, FilePiece(scan, FilePart(""), "", False, scan.place.row_ids, part.combine_chunks())
 
 
 def _parts(
@@ -156,7 +163,7 @@ def _parts(
         return parquet.cut(part, room)
     if format == "sql" and _marked(scan.place.table):
         return [(file.bytes, part)]
-    quotes, stop = (sql_comments.QUOTES, ";") if format == "sql" else (scan.csv.quote.encode(), "\n")
+    quotes, stop = (sql_comments.QUOTES, ";") if format == "sql" else (scan.table.csv.quote.encode(), "\n")
     try:
         parts = streams.cut(part, quotes, ord(stop), format == "sql" or escape, room)
     except OSError as error:

@@ -21,13 +21,15 @@ from simulator.sources.snapshots import charsets, csv_text, sql_text, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.quoting import Malformed
 from simulator.sources.snapshots.streams import FilePart
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import ROW_ID, Table
 from simulator.tidb.model.types import family, is_binary
 
 NUMBERS = ("integer", "decimal", "float", "year")
 """Families of numeric types."""
 
-ROW_ID = "_tidb_rowid"
+FIRST = 1 << 12
+"""Bytes of a file in which its first row usually ends."""
+
 _HIDDEN = dict(zip("'\"(),;\\#-/", (1, 2, 3, 4, 5, 6, 7, 8, 14, 15)))
 
 
@@ -73,6 +75,17 @@ class RecordLayout:
 
     clustered: bool = False
 
+    @property
+    def by_position(self) -> tuple[str, ...]:
+        """The columns of rows without names; a file may have values of the stored generated ones, too."""
+        return tuple(name for name in self.columns if name != ROW_ID)
+
+    @property
+    def inserted(self) -> tuple[str, ...]:
+        """The columns of rows without names and without values of the generated ones."""
+        generated = {self.columns[index] for index in self.generated}
+        return tuple(name for name in self.by_position if name not in generated)
+
 
 def layout(table: Table) -> RecordLayout:
     visible = [column for column in table.columns if column.generated != "virtual"]
@@ -97,7 +110,7 @@ def unknown_column(name: str, clustered: bool) -> str:
         return f"column {name!r} is not in the schema"
     if clustered:
         return f"column {name!r}: a table with a clustered primary key has none; leave it out"
-    return f"column {name!r} of an export is not simulated: leave it out, and rows are compared by their key"
+    return f"column {name!r}, which other files of the table do not have: accepted is one in all of them, or in none"
 
 
 def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> Iterator[RawRows]:
@@ -122,6 +135,11 @@ def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escap
         raise error_at(part, offset, "the file ends inside quotes")
 
 
+def csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> tuple[str, ...]:
+    """Return the columns of a file; none if it is empty. Raise SnapshotError."""
+    return _csv_names(part, layout, dialect, escape)[0] if _head(part, dialect, escape)[1] else ()
+
+
 def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> tuple[tuple[str, ...], int]:
     """Return the columns of a file and the length of its header."""
     head = _head(part, dialect, escape)
@@ -135,9 +153,8 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
         raise SnapshotError(str(files.not_utf8(part.path, why, charsets.ACCEPTED)))
     if dialect.header or (dialect.header is None and is_names):
         return tuple(known.get(text.lower(), text) for text in texts), 0 if part.start else length
-    stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
-    every = len(fields) == len(layout.columns)
-    return (layout.columns if every else stored), 0
+    every = len(fields) == len(layout.by_position)
+    return (layout.by_position if every else layout.inserted), 0
 
 
 def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
@@ -158,7 +175,7 @@ def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes
 def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
     """Yield batches of a part of a file of INSERT statements; raise SnapshotError."""
     hide = _hiding((layout.table, *layout.columns, *layout.hidden))
-    width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
+    width = len(layout.inserted)
     offset, blocks = streams.text(part)
     carry, header = b"", None
     for data in _growing(blocks, lambda: len(carry)):
@@ -178,6 +195,21 @@ def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
             raise Malformed("the file ends inside a statement, a comment or quotes: no ';' ends it", place)
 
 
+def sql_names(part: FilePart, layout: RecordLayout) -> tuple[str, ...]:
+    """Return the columns of the first rows in a file of INSERT statements; none without rows. Raise SnapshotError."""
+    hide, data = _hiding((layout.table, *layout.columns, *layout.hidden)), b""
+    offset, blocks = streams.text(part)
+    for block in _growing(blocks, lambda: len(data)):
+        _check_row(part, offset, data)
+        data = hide(data + block)
+        for some in (data[:FIRST], data):
+            with _located(part, offset):
+                header = sql_text.read_block(some, len(layout.inserted), None).header
+            if header is not None:
+                return layout.inserted if header.columns is None else header.columns
+    return ()
+
+
 def _sql_places(block: sql_text.SqlBlock, layout: RecordLayout, part: FilePart) -> list[int | None]:
     """Return the position of each visible column in the block's rows; raise Malformed."""
     header, shown = block.header, {code: letter for letter, code in _HIDDEN.items()}
@@ -191,8 +223,7 @@ def _sql_places(block: sql_text.SqlBlock, layout: RecordLayout, part: FilePart) 
             for database, name in ((schema, table), (layout.schema, layout.table))
         )
         raise Malformed(f"rows of table {named} in a file of table {of}", first)
-    stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
-    names = stored if header.columns is None else tuple(name.translate(shown) for name in header.columns)
+    names = layout.inserted if header.columns is None else tuple(name.translate(shown) for name in header.columns)
     known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
     places = _places(tuple(known.get(name.lower(), name) for name in names), layout, part.path)
     for index in layout.numbers:

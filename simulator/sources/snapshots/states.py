@@ -18,7 +18,7 @@ from simulator.sources.snapshots.pieces import FilePiece
 from simulator.sources.snapshots.records import RawRows
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.table import visible_columns
+from simulator.tidb.model.table import ROW_ID, visible_columns
 
 TOGETHER = 2 << 20
 """Bytes of text whose rows are combined into a batch, unless there are too many rows."""
@@ -47,7 +47,7 @@ def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 def _states(piece: FilePiece) -> Iterator[pa.RecordBatch]:
     if piece.rows is not None:
-        columns = visible_columns(piece.scan.place.table)
+        columns = visible_columns(piece.table)
         values = (piece.rows[column.name].combine_chunks().view(pa.string()) for column in columns)
         texts = {column.name: value for column, value in zip(columns, values, strict=True)}
         yield _state(piece, texts, locate_rows(piece.scan.place, texts, piece.rows.num_rows))
@@ -61,13 +61,13 @@ def _states(piece: FilePiece) -> Iterator[pa.RecordBatch]:
 
 
 def _raws(piece: FilePiece) -> Iterator[RawRows]:
-    table = piece.scan.place.table
+    table = piece.table
     if piece.format == "parquet":
         return parquet.batches(piece.part, table)
     layout = records.layout(table)
     if piece.format == "sql":
         return _gathered(records.sql_batches(piece.part, layout))
-    return _gathered(records.csv_batches(piece.part, layout, piece.scan.csv, piece.escape))
+    return _gathered(records.csv_batches(piece.part, layout, piece.scan.table.csv, piece.escape))
 
 
 def _gathered(raws: Iterator[RawRows]) -> Iterator[RawRows]:
@@ -102,12 +102,15 @@ def _slices(raw: RawRows) -> Iterator[tuple[int, int]]:
 def _state(piece: FilePiece, texts: dict[str, pa.Array], numbers: pa.Array) -> pa.RecordBatch:
     """Return rows of the table or partition of that number, given as TiDB texts by column."""
     scan = piece.scan
+    row_ids = texts.pop(ROW_ID, None)
+    handle = key_bytes.handles_of_row_ids(row_ids) if scan.place.row_ids else None
     if scan.finish is not None:
-        made = scan.finish(list(texts.values()), numbers)
+        made = scan.finish(list(texts.values()), numbers, handle)
         columns = [made.column(name) for name in SNAPSHOT_ROWS.names[1:]]
     else:
         image = row_image.pack(list(texts.values()))
-        handle = key_bytes.handle_keys(scan.place.table, texts) if handle_key(scan.place.table) else image
+        if handle is None:
+            handle = key_bytes.handle_keys(scan.place.table, texts) if handle_key(scan.place.table) else image
         columns = [numbers, handle, image, pa.nulls(len(image), pa.binary())]
     moves = pa.repeat(pa.scalar(scan.move, pa.int32()), len(columns[0]))
     return pa.RecordBatch.from_arrays([moves, *columns], schema=SNAPSHOT_ROWS)

@@ -82,11 +82,13 @@ def choose_partitions(route: Route, hashes: Crcs, commit_ts: Ints, row_ids: pa.A
     return numbers
 
 
-def follows_from_handle(route: Route, table: Table) -> bool:
-    """Return whether handle and commit-ts determine a row's partition: a change does not move it."""
+def follows_from_handle(route: Route, table: Table, is_row_id: bool = False) -> bool:
+    """Return whether handle and commit-ts determine a row's partition: a change does not move it. `is_row_id` is whether
+    the handle is a `_tidb_rowid`, of which no column follows."""
     if route.dispatcher == ROW_ID:
-        return bool(handle_key(table))
-    return {source for _, source in route.hashed if source} <= key_bytes.columns_known_by_handle(table)
+        return is_row_id or bool(handle_key(table))
+    known = frozenset[str]() if is_row_id else key_bytes.columns_known_by_handle(table)
+    return {source for _, source in route.hashed if source} <= known
 
 
 def follows_from_time(route: Route) -> bool:

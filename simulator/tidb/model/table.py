@@ -13,6 +13,9 @@ Name = tuple[str, str]
 Cells = list[bytes | None]
 """The TiDB text of each visible column of a row, None for NULL."""
 
+ROW_ID = "_tidb_rowid"
+"""The name of the handle of rows without a clustered key, which no column can have."""
+
 
 @dataclass(frozen=True)
 class Column:

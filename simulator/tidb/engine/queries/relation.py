@@ -16,13 +16,12 @@ from simulator.tidb import syntax
 from simulator.tidb.engine.scopes.scope import Field, Fields, QueryScope, map_expression
 from simulator.tidb.engine.sessions.clock import UTC, time_zone
 from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.settings import ROW_ID
 from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.expression import Evaluate, Expression, Row, apply, apply_in_context, place, replace
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.moments import as_datetime, of_datetime
 from simulator.tidb.expressions.tables import places_of, table_column
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import ROW_ID, Column, Table
 from simulator.tidb.model.table_keys import cached_by_table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.storage.row_keys import row_id

@@ -9,9 +9,9 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.settings import ROW_ID, SqlSession
+from simulator.tidb.engine.sessions.settings import SqlSession
 from simulator.tidb.errors import sql_error, sql_error_with_text
-from simulator.tidb.model.table import Column, Table, row_id_column
+from simulator.tidb.model.table import ROW_ID, Column, Table, row_id_column
 from simulator.tidb.model.table_keys import columns_by_name
 from simulator.tidb.syntax.definitions import TableName
 

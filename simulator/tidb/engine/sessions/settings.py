@@ -19,9 +19,6 @@ DEFAULT_SQL_MODE = (
 )
 """TiDB's default sql_mode (tidb pkg/parser/mysql/const.go, DefaultSQLMode)."""
 
-ROW_ID = "_tidb_rowid"
-"""The column name under which statements read the row number of a table without a clustered key."""
-
 
 @dataclass(frozen=True)
 class PreparedStatement:
