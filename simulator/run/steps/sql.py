@@ -22,7 +22,7 @@ from simulator.columns.change_frame import Ints, row_changes_schema
 from simulator.errors import DdlError, SqlError, UserError, printable, shortened
 from simulator.files import location_beside, read_content
 from simulator.run.plan.statements import EmittedJob
-from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult
+from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult, joined
 from simulator.run.plan.upstream_rows import read_rows, still_unread
 from simulator.run.steps.ddl_versions import apply_ddl
 from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
@@ -53,6 +53,10 @@ FIRST_DATABASE = "test"
 """The current database at the start of a script; every new TiDB has it."""
 
 DEFAULT_MODES = frozenset(DEFAULT_SQL_MODE)
+
+BATCHED = 1_000
+"""Statements whose rows become one batch."""
+
 WORDS = 8
 """Words of a failing statement in its error message."""
 
@@ -84,7 +88,7 @@ class SqlStep:
         over_ms = self.over_ms or context.over_ms
         start_ms, used_slots = position.now_ms, 0
         slots = _slots(self.statements) if over_ms else 0
-        parts: list[StepResult] = []
+        wholes, parts = list[StepResult](), list[StepResult]()
         for statement in self.statements:
             if over_ms and slots:
                 position = position.not_before(start_ms + min(used_slots, slots) * over_ms // slots)
@@ -95,13 +99,16 @@ class SqlStep:
                 assert isinstance(position.state, Upstream) and isinstance(stop.behind.state, Upstream)
                 committed = replace(position.state, ts=stop.behind.state.ts - 1, writes=None)
                 last = replace(position, now_ms=stop.last.now_ms, state=committed)
-                raise ChangefeedStopped(stop, stop.behind, _joined([*parts, stop.result]), last) from None
+                raise ChangefeedStopped(stop, stop.behind, joined([*wholes, *parts, stop.result]), last) from None
             used_slots += position.now_ms > then
             parts.append(result)
+            if len(parts) == BATCHED:
+                wholes.append(joined(parts))
+                parts.clear()
         position, notes = self._disconnect(position)
         if over_ms:
             position = position.not_before(start_ms + over_ms)
-        result = replace(_joined(parts), notes=notes)
+        result = replace(joined([*wholes, *parts]), notes=notes)
         return position, with_fault(result, self.inside, context.rules, self.where) if self.inside else result
 
     def _play(
@@ -142,11 +149,6 @@ class SqlStep:
             return position, ()
         note = f"{self.place or 'sql'}: the last transaction is left open, so it is rolled back"
         return replace(position, state=upstream.rolled_back()), (note,) * bool(upstream.writes)
-
-
-def _joined(parts: Sequence[StepResult]) -> StepResult:
-    jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
-    return StepResult(jobs, rows=rows)
 
 
 def execute_statement(
@@ -264,7 +266,11 @@ def with_upstream(position: RunPosition, context: PlanContext) -> RunPosition:
     return replace(position, state=upstream, catalog=upstream.catalog, unread=position.state)
 
 
-@lru_cache(16_384)
+READ = 16_384
+"""Statements that are kept as they were read."""
+
+
+@lru_cache(READ)
 def _read(text: str, modes: frozenset[str]) -> SqlStatement | None:
     return parse_sql(text, modes)
 
@@ -313,7 +319,8 @@ def _hint(statement: ScriptStatement, number: int) -> str:
 
 
 def statements_of(text: str, place: str, line: int = 1) -> tuple[ScriptStatement, ...]:
-    """Split a script; raises UserError with every syntax error, after `place` and line."""
+    """Split a script; raises UserError with its syntax errors, after `place` and line. Statements behind those that are kept
+    are checked when they are played."""
     try:
         statements = split_script(text)
     except SqlError as error:
@@ -322,7 +329,7 @@ def statements_of(text: str, place: str, line: int = 1) -> tuple[ScriptStatement
         raise UserError(f"{place}: it has no statement")
     if SQL_MODE.search(text):
         return statements  # what a text says depends on the mode that is set when it is played
-    every = (mistake for statement in statements for mistake in _mistakes(statement, place, line))
+    every = (mistake for statement in statements[:READ] for mistake in _mistakes(statement, place, line))
     mistakes = list(islice(every, MISTAKES + 1))
     if mistakes:
         more = [f"{place}: these are the first {MISTAKES} mistakes, and there are more"] * (len(mistakes) > MISTAKES)
