@@ -1,7 +1,6 @@
 """Rows that are older than some of their columns: the bytes that TiKV has of them lack these columns.
 
-ADD COLUMN writes no row, and MODIFY COLUMN writes the columns that a row has and the changed one (tidb v6.5
-pkg/ddl/column.go, updateColumnWorker). An INSERT or UPDATE writes all columns.
+An INSERT or UPDATE writes all columns.
 """
 
 from __future__ import annotations
@@ -9,25 +8,18 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, find_column_sources
-from simulator.tidb.ddl.columns.type_changes import needs_reorganization
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.ddl.column_sources import columns_lacked
+from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.storage.keyed_rows import LACKING
 from simulator.tidb.sql_engine.storage.state import StoredRows
 
 
 def lacking_columns(stored: StoredRows, after: Table) -> dict[str, pa.Array]:
     """Return what rows lack once their table has a later definition, as `StoredRows.cells` has it; empty for nothing."""
-    sources = list(zip(find_column_sources(stored.table, after), visible_columns(after), strict=True))
-    added = {column.id for source, column in sources if isinstance(source, FromDefault)}
+    kept, added = columns_lacked(stored.table, after)
     is_known = LACKING in stored.cells.column_names
     if not added and not is_known:
         return {}
-    kept = {
-        column.id
-        for source, column in sources
-        if isinstance(source, FromColumn) and not needs_reorganization(source.before, source.after)
-    }
     rows = len(stored.row_ids)
     before = stored.cells.column(LACKING).combine_chunks() if is_known else pa.nulls(rows, pa.binary())
     encoded = before.dictionary_encode()
@@ -36,7 +28,7 @@ def lacking_columns(stored: StoredRows, after: Table) -> dict[str, pa.Array]:
     return {LACKING: lacking} if lacking.null_count < rows else {}
 
 
-def _lacked(before: bytes | None, kept: set[int], added: set[int]) -> bytes | None:
+def _lacked(before: bytes | None, kept: frozenset[int], added: frozenset[int]) -> bytes | None:
     """Return the ids of the columns that a row lacks, given those that it lacked before."""
     ids = {int(each) for each in before.split(b",")} & kept if before else set()
     return ",".join(map(str, sorted(ids | added))).encode() or None
