@@ -18,6 +18,7 @@ from simulator.engines.tasks.send import FaultPipeline, OnComplete
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import SnapshotError
 from simulator.sources.diff import Comparison
+from simulator.sources.older_rows import OlderRows
 from simulator.sources.snapshots import FilePiece, TableScan, state_batches
 from simulator.ticdc.dispatch import follows_from_handle, follows_from_time
 from simulator.ticdc.table_info import handle_key
@@ -38,6 +39,9 @@ class Work:
     input_bytes: int
     rows: pa.RecordBatch | None = None
     """Changes of scripted SQL (ROW_CHANGES with row_id); None without any."""
+
+    older_rows: OlderRows | None = None
+    """The old values of rows that are older than a column; None if they are in the rows."""
 
     faults: FaultPipeline | None = None
     """The faults of the run; only the engine in process plays them."""

@@ -126,7 +126,8 @@ def work_of(
         for scans in (before_scans, after_scans)
     )
     faults = InjectedFaults(plan.faults, seed) if plan.faults else None
-    return Work(before, after, comparison_of(plan, seed), rules, spec, plan.input_bytes, plan.rows, faults)
+    comparison = comparison_of(plan, seed)
+    return Work(before, after, comparison, rules, spec, plan.input_bytes, plan.rows, plan.older_rows, faults)
 
 
 def rehearse(
