@@ -362,6 +362,8 @@ def _sending(batches: Batches, rows: OrderedRows, spec: TaskSpec, tasks: int) ->
             raise DeliveryError(text)
         owned = range(context.partitionId(), spec.destinations.total, tasks)
         report = send((stages.to_events(batch, rows.rules) for batch in rows.in_order(batches)), owned, spec)
+        if report.stopped is not None:
+            raise report.stopped
     yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
 
 

@@ -232,6 +232,46 @@ def test_a_run_sends_what_is_before_the_statement_at_which_ticdc_stops(
     assert "RENAME" not in "".join(path.read_text("latin1") for path in files.rglob("*") if path.is_file())
 
 
+ZERO = "CREATE TABLE t (id INT PRIMARY KEY, e ENUM('a')); SET sql_mode = ''; INSERT INTO t VALUES ({}); BEGIN; INSERT INTO t VALUES ({}); INSERT INTO t VALUES (4, 'a'); COMMIT; INSERT INTO t VALUES (5, 'a')"
+UNSIGNED = "CREATE TABLE t (id INT PRIMARY KEY, e INT UNSIGNED); INSERT INTO t VALUES ({}); BEGIN; INSERT INTO t VALUES ({}); INSERT INTO t VALUES (4, 7); COMMIT; INSERT INTO t VALUES (5, 7)"
+OLDER = "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES ({}); ALTER TABLE t ADD d VARCHAR(9) NOT NULL DEFAULT 1; DELETE FROM t"
+
+
+@pytest.mark.parametrize(
+    ("release", "uri", "story", "words"),
+    [
+        (
+            "v8.0.0",
+            "kafka://a:9/t?partition-num=3&protocol=avro&schema-registry=memory://",
+            ZERO.format("1, 'a'), (2, 'a'", "3, 0"),
+            "number 0",
+        ),
+        ("v8.0.0", "{}?protocol=csv", ZERO.format("1, 'a'), (2, 'a'", "3, 0"), "number 0"),
+        (
+            "v5.4.0",
+            "kafka://a:9/t?partition-num=3&protocol=canal-json",
+            UNSIGNED.format("1, 7), (2, 7", "3, NULL"),
+            "not in type uint64",
+        ),
+        ("v6.5.8", "kafka://a:9/t?partition-num=3&protocol=maxwell", OLDER.format("1), (2"), "older than its column d"),
+    ],
+)
+def test_a_run_sends_what_commits_before_a_row_that_ticdc_cannot_encode(
+    release: str, uri: str, story: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a protocol that batches, too. The transaction of the row is not sent, nor anything behind it."""
+    (script := tmp_path / "story.sql").write_text(story)
+    files = tmp_path / "files"
+    output = ("--fixtures", files) if uri.startswith("kafka") else ()
+    options = "--release", release, "--sink-uri", uri.format(files.as_uri()), *output, "--truth", tmp_path / "truth"
+    assert play("run", script, *options) == 2
+    said = capsys.readouterr()
+    assert words in said.err.splitlines()[-1]
+    assert "2 row changes in" in said.out
+    assert any(path.stat().st_size for path in files.rglob("*") if path.is_file())
+    assert "no truth was written" in said.err and not (tmp_path / "truth").exists()
+
+
 def test_a_row_that_ticdc_cannot_encode_stops_the_changefeed() -> None:
     """The ENUM of value 0, in TiCDC and in `serve`: TiDB has the row, and later commits are refused."""
     uri = "kafka://a:9/t?protocol=avro&schema-registry=memory://"
