@@ -78,7 +78,7 @@ def ordered_rows(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], ran
         placing = RowPlacement(work.comparison, work.rules)
         before, after = (read_side(scans, placing, work.spec.progress) for scans in (work.before, work.after))
         differing = differing_rows(before, after)
-        changes = diff.changes(differing, in_order(differing, work.comparison))
+        changes = diff.changes_until(work.until, differing, in_order(differing, work.comparison))
     if work.rows is not None:
         changes = pa.concat_batches([with_row_id(changes), work.rows]) if changes.num_rows else work.rows
     if work.older_rows is not None:

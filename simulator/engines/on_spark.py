@@ -268,13 +268,13 @@ def _shuffle_again(
     spark: SparkSession, differing: DataFrame, work: Work, tasks: int, order: RowOrder | None
 ) -> DataFrame:
     """Return what `_order_once` does, if a row's partition is known only after the comparison, or with scripted rows."""
-    comparison, rules = work.comparison, work.rules  # Spark pickles what the functions refer to.
+    comparison, rules, until = work.comparison, work.rules, work.until  # Spark pickles what the functions refer to.
     scripted = () if work.rows is None else ("row_id",)
 
     def changed(batches: Batches) -> Batches:
         with wrap_errors():
             known = in_order(comparison, order)
-            changes = (diff.changes(batch, known) for batch in batches if batch.num_rows)
+            changes = (diff.changes_until(until, batch, known) for batch in batches if batch.num_rows)
             yield from map(with_row_id, changes) if scripted else changes
 
     def routed(batches: Batches) -> Batches:

@@ -23,6 +23,7 @@ from simulator.sources.snapshots import FilePiece, TableScan, state_batches
 from simulator.ticdc.dispatch import follows_from_handle, follows_from_time
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tso import FOREVER
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ class Work:
     older_rows: OlderRows | None = None
     """The old values of rows that are older than a column; None if they are in the rows."""
 
+    until: int = FOREVER
+    """The commit-ts from which on row changes of diffs are not sent."""
+
     faults: FaultPipeline | None = None
     """The faults of the run; only the engine in process plays them."""
 
@@ -62,6 +66,7 @@ class Work:
             and not self.needs_shared_commit_ts
             and self.comparison.keyed.all()
             and all(follows_from_handle(to, physical.table) for to, physical in zip(routes, tables, strict=True))
+            and self.until == FOREVER
             and not (self.comparison.key_order.matters and self._follows_from_order)
         )
         return 1 if known else 2

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import tso
 from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.columns.change_sums import ChangeSums, merged_sums, sums_of_kinds
 from simulator.consumer.storage.directory import StorageDirectory
@@ -130,7 +131,8 @@ def work_of(
     )
     faults = InjectedFaults(plan.faults, seed) if plan.faults else None
     comparison = comparison_of(plan, seed)
-    return Work(before, after, comparison, rules, spec, plan.input_bytes, plan.rows, plan.older_rows, faults)
+    until = tso.FOREVER if plan.stopped is None else plan.stopped.until
+    return Work(before, after, comparison, rules, spec, plan.input_bytes, plan.rows, plan.older_rows, until, faults)
 
 
 def rehearse(
