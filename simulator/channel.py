@@ -87,12 +87,16 @@ class TaskServer(ThreadingTCPServer):
 
         super().__init__((place.bound, 0), Connection)
         self._unauthenticated: OrderedDict[socket.socket, None] = OrderedDict()
+        self._served: set[socket.socket] = set()
+        self._one_ended = threading.Condition()
         self.driver = place.driver(self.socket)
         threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Accept a connection, and drop the oldest unauthenticated one if there are too many."""
         self._unauthenticated[request] = None
+        with self._one_ended:
+            self._served.add(request)
         if len(self._unauthenticated) > UNAUTHENTICATED:
             oldest, _ = self._unauthenticated.popitem(last=False)
             with suppress(OSError):
@@ -101,9 +105,22 @@ class TaskServer(ThreadingTCPServer):
 
     def shutdown_request(self, request: Any) -> None:
         self._unauthenticated.pop(request, None)
+        with self._one_ended:
+            self._served.discard(request)
+            self._one_ended.notify_all()
         super().shutdown_request(request)
 
     def close(self) -> None:
         """Accept no more connections; open ones go on."""
         self.shutdown()
         self.server_close()
+
+    def end(self) -> None:
+        """Accept no more connections, cut open ones off, and wait until nothing is served. A thread that is inside Arrow
+        when Python ends aborts the process."""
+        self.close()
+        with self._one_ended:
+            for connection in self._served:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+            self._one_ended.wait_for(lambda: not self._served)

@@ -111,7 +111,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
                         checkpoint_writer,
                         options["truth"] is not None,
                     )
-                if all(each.error is None for each in account.delivered):
+                if account.stopped is None and all(each.error is None for each in account.delivered):
                     truth_request.write(engines.truth, output, account, display)
                 else:
                     truth_request.missed(display)
@@ -125,7 +125,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
             number, watermark = account.ended
             display.ended(watermark)
             raise Stopped(number)
-        if checkpoint_writer is not None:
+        if checkpoint_writer is not None and account.stopped is None:
             checkpoint_writer.file.end()
     summary = Summary(planned, output, account, time.monotonic() - began)
     try:
@@ -133,8 +133,8 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     finally:
         if options["summary"] is not None:
             summary.write(options["summary"])
-    if planned.stopped is not None:
-        raise planned.stopped
+    if stopped := account.stopped or planned.stopped:
+        raise stopped
 
 
 def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, seed: int, display: Display) -> None:

@@ -28,6 +28,7 @@ from simulator.sources import diff, snapshots
 from simulator.sources.claims import claims
 from simulator.sources.diff import Comparison
 from simulator.sources.handed_on import fixed_times, handed_on
+from simulator.sources.older_rows import earlier_changes
 from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
 from simulator.ticdc.codecs import CODECS
@@ -77,9 +78,11 @@ def ordered_rows(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], ran
         placing = RowPlacement(work.comparison, work.rules)
         before, after = (read_side(scans, placing, work.spec.progress) for scans in (work.before, work.after))
         differing = differing_rows(before, after)
-        changes = diff.changes(differing, in_order(differing, work.comparison))
+        changes = diff.changes_until(work.until, differing, in_order(differing, work.comparison))
     if work.rows is not None:
         changes = pa.concat_batches([with_row_id(changes), work.rows]) if changes.num_rows else work.rows
+    if work.older_rows is not None:
+        changes = work.older_rows.filled(changes, earlier_changes(changes, work.older_rows.identities))
     if work.needs_shared_commit_ts:
         changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
     changes = stages.filter_and_split(changes, work.rules)

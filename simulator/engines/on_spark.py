@@ -44,6 +44,7 @@ from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
 from simulator.sources.claims import known_when_read
 from simulator.sources.diff import Comparison
+from simulator.sources.older_rows import OlderRows
 from simulator.sources.snapshots import FilePiece, KeyRanges, KeyReport, TableScan, unproven_tables
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import FLUSH_BYTES
@@ -267,13 +268,13 @@ def _shuffle_again(
     spark: SparkSession, differing: DataFrame, work: Work, tasks: int, order: RowOrder | None
 ) -> DataFrame:
     """Return what `_order_once` does, if a row's partition is known only after the comparison, or with scripted rows."""
-    comparison, rules = work.comparison, work.rules  # Spark pickles what the functions refer to.
+    comparison, rules, until = work.comparison, work.rules, work.until  # Spark pickles what the functions refer to.
     scripted = () if work.rows is None else ("row_id",)
 
     def changed(batches: Batches) -> Batches:
         with wrap_errors():
             known = in_order(comparison, order)
-            changes = (diff.changes(batch, known) for batch in batches if batch.num_rows)
+            changes = (diff.changes_until(until, batch, known) for batch in batches if batch.num_rows)
             yield from map(with_row_id, changes) if scripted else changes
 
     def routed(batches: Batches) -> Batches:
@@ -284,16 +285,35 @@ def _shuffle_again(
                 yield changes.append_column("task", pa.array(task.astype(np.int32)))
 
     schema = change_frame.row_changes_schema("op", "rank", *scripted).append(pa.field("task", pa.int32()))
-    if work.needs_shared_commit_ts or work.rows is not None:
+    if work.needs_shared_commit_ts or work.rows is not None or work.older_rows is not None:
         changes = map_in_arrow(differing, changed, change_frame.row_changes_schema(*scripted))
         if work.rows is not None:
             changes = changes.union(_scripted_rows(spark, work.rows))
+        if work.older_rows is not None:
+            changes = _with_older_values(changes, work.older_rows, change_frame.row_changes_schema(*scripted))
         if work.needs_shared_commit_ts:
             changes = changes.withColumn("beside", F.count("*").over(Window.partitionBy("table", "commit_ts")) > 1)
         placed = map_in_arrow(changes, routed, schema)
     else:
         placed = map_in_arrow(differing, lambda batches: routed(changed(batches)), schema)
     return placed.repartitionById(tasks, "task").drop("task").sortWithinPartitions(*change_frame.ORDER)
+
+
+def _with_older_values(changes: DataFrame, older_rows: OlderRows, schema: pa.Schema) -> DataFrame:
+    """Return ROW_CHANGES with the old values of rows that are older than a column (`older_rows.earlier_changes`)."""
+    written = F.lit(0).cast("long")
+    if older_rows.asks_for_earlier_changes:
+        identity = value_by_number(older_rows.identities.tolist(), F.col("table"))
+        earlier = Window.partitionBy(identity, "handle").orderBy("commit_ts")
+        writes = F.when(~F.col("before").eqNullSafe(F.col("after")), F.col("commit_ts"))
+        written = F.coalesce(F.max(writes).over(earlier.rangeBetween(Window.unboundedPreceding, -1)), written)
+
+    def filled(batches: Batches) -> Batches:
+        with wrap_errors():
+            for batch in batches:
+                yield older_rows.filled(batch.select(schema.names), ints(batch, "written"))
+
+    return map_in_arrow(changes.withColumn("written", written), filled, schema)
 
 
 def _scripted_rows(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
@@ -342,6 +362,8 @@ def _sending(batches: Batches, rows: OrderedRows, spec: TaskSpec, tasks: int) ->
             raise DeliveryError(text)
         owned = range(context.partitionId(), spec.destinations.total, tasks)
         report = send((stages.to_events(batch, rows.rules) for batch in rows.in_order(batches)), owned, spec)
+        if report.stopped is not None:
+            raise report.stopped
     yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
 
 

@@ -18,11 +18,13 @@ from simulator.engines.tasks.send import FaultPipeline, OnComplete
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import SnapshotError
 from simulator.sources.diff import Comparison
+from simulator.sources.older_rows import OlderRows
 from simulator.sources.snapshots import FilePiece, PhysicalTable, TableScan, state_batches
 from simulator.ticdc import key_bytes
 from simulator.ticdc.dispatch import follows_from_handle, follows_from_time
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import ROW_ID, visible_columns
+from simulator.tso import FOREVER
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ class Work:
     input_bytes: int
     rows: pa.RecordBatch | None = None
     """Changes of scripted SQL (ROW_CHANGES with row_id); None without any."""
+
+    older_rows: OlderRows | None = None
+    """The old values of rows that are older than a column; None if they are in the rows."""
+
+    until: int = FOREVER
+    """The commit-ts from which on row changes of diffs are not sent."""
 
     faults: FaultPipeline | None = None
     """The faults of the run; only the engine in process plays them."""
@@ -62,6 +70,7 @@ class Work:
                 follows_from_handle(to, physical.table, physical.row_ids)
                 for to, physical in zip(routes, tables, strict=True)
             )
+            and self.until == FOREVER
             and not (self.comparison.key_order.matters and self._follows_from_order)
         )
         return 1 if known else 2

@@ -15,6 +15,7 @@ RENAME_BY_OLD_NAME: dict[str, Any] = dict(
     rename_filter="old-name",
     rename_event_in_lower_case=True,
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
+    rename_error_values="job",
     start_ts_discards_ddl=True,
     event_filter_discards=True,
     event_filter_rename="both-names",
@@ -200,7 +201,7 @@ V6_5_10 = replace(
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
-    rename_error_shifted=True,
+    rename_error_values="shifted",
     options=V6_5_9.options | option_names.RAW_FILES | {"sink.kafka-config.output-raw-change-event"},
 )
 

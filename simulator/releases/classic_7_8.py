@@ -117,7 +117,7 @@ V7_1_6 = replace(
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"snapshot"}),
-    rename_error_shifted=True,
+    rename_error_values="shifted",
     options=V7_1_4.options | option_names.RAW_FILES | {"sink.kafka-config.output-raw-change-event"},
 )
 
@@ -203,6 +203,7 @@ V7_5_2 = replace(
     primary_is_unique=False,
     eligibility="error",
     rename_errors_wrapped=frozenset(),
+    rename_error_values="query",
     simple_decimal_signs=True,
     options=V7_5_1.options | option_names.SIMPLE | option_names.OPEN,
     protocols=V7_5_1.protocols | {"simple"},
@@ -239,7 +240,7 @@ V7_5_7 = replace(
     name="v7.5.7",
     dispatch_ignores_case=True,
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
-    rename_error_shifted=True,
+    rename_error_values="shifted",
     start_ts_discards_ddl=True,
     lone_null_refused=True,
 )
@@ -247,6 +248,7 @@ V7_5_7 = replace(
 V7_6_0 = replace(
     V7_5_0,
     name="v7.6.0",
+    rename_error_values="query",
     csv_delimiter_bytes=3,
     canal_zerofill_types=True,
     options=(

@@ -55,6 +55,7 @@ V8_5_4 = replace(
     rename_event_in_lower_case=False,
     exchange_passes_by_either=True,
     rename_errors_wrapped=frozenset(),
+    rename_error_values="query",
     start_ts_discards_ddl=False,
     statement_again_at_checkpoint=False,
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info", "workload_schema"}),

@@ -133,10 +133,15 @@ class StatementBehaviours:
         ),
         first=frozenset(),
     )
-    rename_error_shifted: bool = FILTER(
-        "Whether that error has each of its values one place too early, its job being left out ((6.5.10+, 7.1.6, 7.5.7: "
-        "there))",
+    rename_error_values: str = FILTER(
+        "What a RENAME inside of a CDC:ErrHandleDDLFailed says of its job",
         "pkg/errors/cdc_errors.go ErrHandleDDLFailed",
+        values={
+            "query": "query and start-ts ((7.6, 8.0+))",
+            "job": "the job as TiDB prints it, too ((6.5.4–6.5.9, 7.1.2–7.1.5, 7.4–7.5.1: %s))",
+            "shifted": "each value one place too early, the job being left out ((6.5.10+, 7.1.6, 7.5.7))",
+        },
+        first="query",
     )
     create_like_waits: bool = FILTER(
         "Whether CREATE TABLE … LIKE waits forever for a table that the filter leaves out ((new 8.5.5–8.5.7, "

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import tso
 from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.columns.change_sums import ChangeSums, merged_sums, sums_of_kinds
 from simulator.consumer.storage.directory import StorageDirectory
@@ -28,7 +29,7 @@ from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import Engine, Work
-from simulator.errors import DeliveryError
+from simulator.errors import DeliveryError, EncodeError
 from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
@@ -67,6 +68,9 @@ class RunResult:
 
     sums: ChangeSums = field(default_factory=dict)
     """Of a whole run that is to sum its row changes."""
+
+    stopped: EncodeError | None = None
+    """What TiCDC's encoder says of the first event that was not sent."""
 
 
 def run(
@@ -126,7 +130,9 @@ def work_of(
         for scans in (before_scans, after_scans)
     )
     faults = InjectedFaults(plan.faults, seed) if plan.faults else None
-    return Work(before, after, comparison_of(plan, seed), rules, spec, plan.input_bytes, plan.rows, faults)
+    comparison = comparison_of(plan, seed)
+    until = tso.FOREVER if plan.stopped is None else plan.stopped.until
+    return Work(before, after, comparison, rules, spec, plan.input_bytes, plan.rows, plan.older_rows, until, faults)
 
 
 def rehearse(
@@ -166,8 +172,10 @@ def _play(plan: Plan, output: MemoryOutput, release: Release, seed: int) -> Sequ
     rows, owned, spec = in_process.ordered_rows(work, True)
     faults = InjectedFaults(plan.faults, seed)
     faults.begin(spec)
-    send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), None, faults)
+    sent = send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), None, faults)
     output.close()
+    if sent.stopped is not None:
+        raise sent.stopped
     return faults.injections
 
 
@@ -261,4 +269,5 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
     delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
     ended = next((report.ended for report in reports if report.ended), None)
     unmet = tuple(name for report in reports for name in report.unmet)
-    return RunResult(tuple(delivered), rows, shuffles, sending, ended, unmet, sums)
+    stopped = next((report.stopped for report in reports if report.stopped), None)
+    return RunResult(tuple(delivered), rows, shuffles, sending, ended, unmet, sums, stopped)

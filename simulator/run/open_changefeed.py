@@ -378,6 +378,8 @@ class OpenChangefeed:
             sink, told = self.output.sink, self._reporter
             sent = send.feed(rows, owned, spec, sink, lambda: True, told, None, self.faults, None, self._bootstraps)
             self.output.settle()
+            if sent.stopped is not None:
+                raise sent.stopped
         except DeliveryError:
             self._bootstraps = before  # all of it is sent again
             raise

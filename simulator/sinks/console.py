@@ -95,9 +95,9 @@ class ConsoleServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.close()
         with self._one_at_a_time:
             self._ended = True
+        self._server.end()
 
     def _serve(self, read: BufferedIOBase, write: BufferedIOBase) -> None:
         with suppress(pa.ArrowInvalid):  # the task ended early

@@ -22,7 +22,7 @@ from simulator.sources.schema_change import SchemaChangePoint, Transition, place
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tso import ROW_LOGICAL, compose, physical
+from simulator.tso import FOREVER, ROW_LOGICAL, compose, physical
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,12 @@ def changes(joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:
     """Return the CHANGES of rows that differ (JOINED), each with its commit-ts, in the table definition of its time."""
     parts = [part for _, part in placed_changes(joined, of)]
     return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], ROW_CHANGES)
+
+
+def changes_until(until: int, joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:
+    """Return those below a commit-ts."""
+    every = changes(joined, of)
+    return every if until == FOREVER else every.filter(pa.array(ints(every, "commit_ts") < until))
 
 
 def placed_changes(joined: pa.RecordBatch, of: Comparison) -> Iterator[tuple[Ints, pa.RecordBatch]]:

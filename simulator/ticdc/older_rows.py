@@ -8,8 +8,6 @@ byte 0xFC, which is not in UTF-8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -62,23 +60,6 @@ def _plain_cell(cell: bytes, column: Column, zone: str) -> bytes:
         return cell.lstrip(UNTYPED)
     plain: bytes = to_instants(pa.array([cell]), zone)[0].as_py()
     return plain
-
-
-@dataclass(frozen=True)
-class OlderRows:
-    """Rows of a table that are all older than some of its columns."""
-
-    table: Table
-    lacking: bytes
-    """As `TableChanges.lacking`."""
-
-    release: Release
-    zone: str
-
-    def filled(self, images: pa.Array) -> pa.Array:
-        """Return row images (binary, null for no row) as TiCDC has them as old values."""
-        lacking = pa.repeat(pa.scalar(self.lacking, pa.binary()), len(images))
-        return filled_images(images, lacking, self.table, self.release, self.zone)
 
 
 def filled_images(images: pa.Array, lacking: pa.Array | None, table: Table, release: Release, zone: str) -> pa.Array:

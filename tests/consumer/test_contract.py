@@ -229,6 +229,14 @@ def test_a_restart_repeats_everything_since_its_checkpoint(rows: list[Row], agai
     assert told(stream, ONCE) == once
 
 
+def test_what_comes_after_a_row_has_caught_up_is_no_gap_whatever_the_batches() -> None:
+    later = Row(ts(3.7), 3, "z", "w"), Row(ts(3.6), 3, "y", "z")
+    for rows, told_of in (([OLD, NEW, OLD, NEW, *later], set()), ([OLD, NEW, OLD, *later], {"older-row-last"})):
+        of = records(behind(good(), *([row] for row in rows)), OPEN)
+        found = [checks(check_records(of, RESTARTS, size=size)[0]) for size in (1, 2, 3, 1000)]
+        assert found == [told_of | {"row-out-of-order"}] * 4
+
+
 def test_rows_older_than_a_watermark_are_not_repeated() -> None:
     """A restart resumes from a checkpoint that no watermark exceeds."""
     stream = good()
@@ -336,8 +344,7 @@ CHANGES: tuple[Callable[[list[list[Event]], int, int], None], ...] = (
 @settings(max_examples=15)
 @given(data=st.data(), restarts=st.booleans(), size=st.integers(1, 7))
 def test_batches_make_no_difference(data: st.DataObject, restarts: bool, size: int) -> None:
-    """Violations and summaries are the same for any batch size, but for changes that come again below a watermark, which
-    are remembered as long as their batch."""
+    """Violations and summaries are the same for any batch size."""
     stream = copy.deepcopy(good())
     for _ in range(data.draw(st.integers(1, 6))):
         messages = stream[data.draw(st.integers(0, 2))]
@@ -345,12 +352,26 @@ def test_batches_make_no_difference(data: st.DataObject, restarts: bool, size: i
         data.draw(st.sampled_from(CHANGES))(messages, data.draw(places), data.draw(places))
     all_records, spec = records(stream, OPEN), replace(RESTARTS, restarts=restarts)
     (one, whole), (other, parts) = (check_records(all_records, spec, size=each) for each in (1000, size))
-    forgotten = {"older-row-last"} if "row-below-watermark" in checks(one) else set()
-    first, second = (sorted(str(each) for each in of.shown if each.check not in forgotten) for of in (one, other))
+    first, second = (sorted(map(str, of.shown)) for of in (one, other))
     assert first == second
     assert [(each.repeated, each.rows, each.last_event, each.notes) for each in whole] == [
         (each.repeated, each.rows, each.last_event, each.notes) for each in parts
     ]
+
+
+STEPS: tuple[Event, ...] = (
+    *(Row(ts(3 + tenth / 10), 3, f"{tenth - 1}", f"{tenth}") for tenth in range(1, 6)),
+    *(Mark(ts(3 + tenth / 10, 0)) for tenth in (3, 5)),
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=30)
+@given(places=st.lists(st.integers(0, len(STEPS) - 1), max_size=15), size=st.integers(1, 7))
+def test_batches_make_no_difference_to_the_changes_of_a_row(places: list[int], size: int) -> None:
+    sent = records(behind(good(), *([STEPS[place]] for place in places)), OPEN)
+    one, other = (sorted(map(str, check_records(sent, RESTARTS, size=each)[0].shown)) for each in (1000, size))
+    assert one == other
 
 
 # -- tables and dispatchers ---------------------------------------------------------------------------------------

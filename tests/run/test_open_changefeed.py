@@ -9,7 +9,7 @@ import pytest
 from support.playing import play
 
 from simulator import TiCDC, releases
-from simulator.consumer.decode import DdlEvent, RowEvent, Watermark
+from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode
 from simulator.consumer.records import read_records
 from simulator.errors import EncodeError, SqlError, UserError
 from simulator.run import open_changefeed
@@ -230,6 +230,82 @@ def test_a_run_sends_what_is_before_the_statement_at_which_ticdc_stops(
     assert f"{rows} row change" in said.out
     assert play("verify", files, "--truth", tmp_path / "truth") == 0
     assert "RENAME" not in "".join(path.read_text("latin1") for path in files.rglob("*") if path.is_file())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", ["start", "middle", "end"])
+def test_a_diff_sends_what_is_before_the_statement_at_which_ticdc_stops(
+    at: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table that a rename brings into the filter; a run of several steps sends nothing of later ones."""
+    for name, tables in (("0", ("a", "side")), ("1", ("a", "b")), ("2", ("a", "b"))):
+        (tmp_path / name).mkdir()
+        for table in tables:
+            key = ", KEY k (v)" if table == "a" and name != "0" else ""
+            (tmp_path / name / f"s.{table}-schema.sql").write_text(
+                f"CREATE TABLE {table} (id INT PRIMARY KEY, v INT{key});"
+            )
+            ids = range(60) if table == "a" else range(0)
+            (tmp_path / name / f"s.{table}.csv").write_text("".join(f"{id},{name}\n" for id in ids))
+    (tmp_path / "config.toml").write_text('[filter]\nrules = ["s.a", "s.b"]\n')
+    (tmp_path / "change.sql").write_text("ALTER TABLE s.a ADD KEY k (v); RENAME TABLE s.side TO s.b;")
+    (tmp_path / "run.toml").write_text(
+        f'[[step]]\nsnapshot = "0"\n[[step]]\nsnapshot = "1"\nddl = "change.sql"\nddl-at = "{at}"\nover = "1s"\n'
+        '[[step]]\nsnapshot = "2"\n'
+    )
+    uri = "kafka://a:9/t?protocol=canal-json&enable-tidb-extension=true"
+    told = "--sink-uri", uri, "--config", tmp_path / "config.toml", "--fixtures", tmp_path / "out"
+    assert play("run", tmp_path / "run.toml", *told, "--truth", tmp_path / "truth") == 2
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1].endswith("TiDB executes it, and the changefeed stops")
+    assert said.err.splitlines()[-1].startswith("ticdc-sim: [CDC:ErrSyncRenameTableFailed]")
+    events = [event for record in read_records(str(tmp_path / "out")) for event in decode(record.key, record.value)]
+    rows = [event for event in events if isinstance(event, RowEvent)]
+    (statement,) = {event.commit_ts: event for event in events if isinstance(event, DdlEvent)}.values()
+    assert statement.commit_ts and max((row.commit_ts or 0 for row in rows), default=0) < statement.commit_ts
+    assert len(rows) in {"start": range(1), "middle": range(15, 45), "end": range(60, 61)}[at]
+    assert play("verify", tmp_path / "out", *told[:4], "--before", tmp_path / "0") == 0
+    assert play("verify", tmp_path / "out", "--truth", tmp_path / "truth") != 1
+
+
+ZERO = "CREATE TABLE t (id INT PRIMARY KEY, e ENUM('a')); SET sql_mode = ''; INSERT INTO t VALUES ({}); BEGIN; INSERT INTO t VALUES ({}); INSERT INTO t VALUES (4, 'a'); COMMIT; INSERT INTO t VALUES (5, 'a')"
+UNSIGNED = "CREATE TABLE t (id INT PRIMARY KEY, e INT UNSIGNED); INSERT INTO t VALUES ({}); BEGIN; INSERT INTO t VALUES ({}); INSERT INTO t VALUES (4, 7); COMMIT; INSERT INTO t VALUES (5, 7)"
+OLDER = "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES ({}); ALTER TABLE t ADD d VARCHAR(9) NOT NULL DEFAULT 1; DELETE FROM t"
+
+
+@pytest.mark.parametrize(
+    ("release", "uri", "story", "words"),
+    [
+        (
+            "v8.0.0",
+            "kafka://a:9/t?partition-num=3&protocol=avro&schema-registry=memory://",
+            ZERO.format("1, 'a'), (2, 'a'", "3, 0"),
+            "number 0",
+        ),
+        ("v8.0.0", "{}?protocol=csv", ZERO.format("1, 'a'), (2, 'a'", "3, 0"), "number 0"),
+        (
+            "v5.4.0",
+            "kafka://a:9/t?partition-num=3&protocol=canal-json",
+            UNSIGNED.format("1, 7), (2, 7", "3, NULL"),
+            "not in type uint64",
+        ),
+        ("v6.5.8", "kafka://a:9/t?partition-num=3&protocol=maxwell", OLDER.format("1), (2"), "older than its column d"),
+    ],
+)
+def test_a_run_sends_what_commits_before_a_row_that_ticdc_cannot_encode(
+    release: str, uri: str, story: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a protocol that batches, too. The transaction of the row is not sent, nor anything behind it."""
+    (script := tmp_path / "story.sql").write_text(story)
+    files = tmp_path / "files"
+    output = ("--fixtures", files) if uri.startswith("kafka") else ()
+    options = "--release", release, "--sink-uri", uri.format(files.as_uri()), *output, "--truth", tmp_path / "truth"
+    assert play("run", script, *options) == 2
+    said = capsys.readouterr()
+    assert words in said.err.splitlines()[-1]
+    assert "2 row changes in" in said.out
+    assert any(path.stat().st_size for path in files.rglob("*") if path.is_file())
+    assert "no truth was written" in said.err and not (tmp_path / "truth").exists()
 
 
 def test_a_row_that_ticdc_cannot_encode_stops_the_changefeed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from io import BytesIO
@@ -103,6 +104,21 @@ def test_a_console_that_can_show_no_more_is_told() -> None:
 
     assert ["standard output takes no more"] == [account.error for account in accounts]
     assert isinstance(console.refused, BrokenPipeError)
+
+
+def test_a_console_that_is_closed_reads_no_more() -> None:
+    """A thread inside Arrow when Python ends aborts the process (PyGILState_Release, exit code 134)."""
+    read = threading.Event()
+    with ConsoleServer(lambda batch: read.set()) as console:
+        sink = SINKS["console"](console.driver, ["a"])
+        sink.write(records([(0, 0)]))
+        assert read.wait(10)
+        threads = [thread for thread in threading.enumerate() if "process_request" in thread.name]
+    assert threads
+    for thread in threads:
+        thread.join(1)
+    assert not any(thread.is_alive() for thread in threads)
+    assert [account.error for account in sink.close()] == ["standard output takes no more"]
 
 
 @pytest.mark.slow

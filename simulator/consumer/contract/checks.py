@@ -5,7 +5,7 @@ The state is limited to tables, statements, watermarks, and the rows above the l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from zlib import crc32
 
@@ -18,12 +18,13 @@ from simulator.columns.change_frame import DDL, WATERMARK, Ints, ints
 from simulator.columns.hashing import xxhash64
 from simulator.consumer.contract import order, placement
 from simulator.consumer.contract.bootstrap_messages import check_bootstraps
-from simulator.consumer.contract.change_window import LIMIT, ChangeWindow, RewoundRows, RowChangeArrays
+from simulator.consumer.contract.change_window import LIMIT, ChangeWindow, RowChangeArrays
 from simulator.consumer.contract.control_messages import check_control_messages, sent_texts
 from simulator.consumer.contract.events import EventArrays, Sampler, TableNumbers, event_arrays
 from simulator.consumer.contract.message_texts import KeyAndValue, key_and_value
 from simulator.consumer.contract.order import OPERATIONS
 from simulator.consumer.contract.placement import RowGroup, TableDefinitions
+from simulator.consumer.contract.rewound_rows import RewoundRows, SentChange
 from simulator.consumer.contract.row_messages import RowMessages
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, BroadcastDdl, PartitionSummary
@@ -115,9 +116,8 @@ class PartitionChecks:
         return len(np.unique(np.concatenate(self._watermarks))) if self._watermarks else 0
 
     def end(self) -> PartitionSummary:
-        last = self._newest.end()
-        if last is not None and not (self.spec.watermarks or self._watermarks):
-            self._older_last(last)
+        if not (self.spec.watermarks or self._watermarks):
+            self._older_last(self._newest.end())
         summary, before = self.summary, self._before
         statements = {ddl: count - before.get(ddl, 0) for ddl, count in self._statements.seen.items()}
         statements = {ddl: count for ddl, count in statements.items() if count}
@@ -159,10 +159,9 @@ class PartitionChecks:
             self._order(events, rows, changes, repeated, np.flatnonzero(changes.ts < tops))
         if self.spec.restarts:
             marks = events.at(WATERMARK)
-            fallen = np.flatnonzero(repeated & (changes.ts < tops))
-            before = np.searchsorted(rows, marks)
-            for wrong in self._newest.take(changes, fallen, self._window, before, events.ts[marks]):
-                self._older_last(wrong)
+            before, low = np.searchsorted(rows, marks), events.low[rows]
+            fallen = repeated & (changes.ts < tops)
+            self._older_last(self._newest.take(changes, low, fallen, self._window, before, events.ts[marks]))
         self._window.keep(changes, int(events.low[-1]))
         self.summary.repeated += int(repeated.sum())
         return is_repeated
@@ -208,11 +207,11 @@ class PartitionChecks:
         )
         order.check_operation_order(events, rows, groups, np.where(repeated, -1, self._stages), self._groups)
 
-    def _older_last(self, wrong: RowChangeArrays) -> None:
-        for number, ts, offset in zip(wrong.table.tolist(), wrong.ts.tolist(), wrong.offset.tolist(), strict=True):
-            name = self._names.names[number]
-            what = f"a row of {name} at {ts} came again after a newer change of it, which did not"
-            self._counter.add(Violation("older-row-last", *self.place, offset, what, name))
+    def _older_last(self, wrong: Iterable[SentChange]) -> None:
+        for change in wrong:
+            name = self._names.names[change.table]
+            what = f"a row of {name} at {change.ts} came again after a newer change of it, which did not"
+            self._counter.add(Violation("older-row-last", *self.place, change.offset, what, name))
 
     # -- the rest -----------------------------------------------------------------------------------------------
 

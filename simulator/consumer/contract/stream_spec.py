@@ -146,7 +146,7 @@ def stream_spec_of(
     fidelity = replace(
         codec.fidelity(options, release),
         moves_rows=not split.keys or split.several,
-        deletes_absent=not options.enable_old_value and release.empty_deletes != "none",
+        deletes_absent="none" if options.enable_old_value else release.empty_deletes,
     )
     return StreamSpec(
         protocol=options.protocol,

@@ -196,7 +196,7 @@ class ImagePairBuilder:
             lost = _unknown_handles(before, was) | _unknown_handles(after, now)
             skipped.add(undefined.number, name, UNKNOWN_KEY, int(lost.sum()))
             # Inside a millisecond the order of rows and statements is unknown.
-            columns = self._columns(part, partition_index, np.isin(ts[at], touched))
+            columns = self._columns(part, partition_index, np.isin(ts[at], touched), None)
             yield from keyed_pairs(
                 undefined.number,
                 (was, now),
@@ -241,7 +241,8 @@ class ImagePairBuilder:
         skipped.add(number, str(history), UNKNOWN_KEY if history.keyed else UNKNOWN_ROW, int(lost.sum()))
         if history.keyed:
             skipped.unknown.update(dict(_unknown_values(number, history.table, after)))
-        columns = {**self._columns(rows, partition_index, np.zeros(len(rows), np.bool_)), "dropped_at": dropped_ts}
+        certain, table = np.zeros(len(rows), np.bool_), history.definitions[definition].table
+        columns = {**self._columns(rows, partition_index, certain, table), "dropped_at": dropped_ts}
         if number in self.unique_keys:
             yield from self._pairs_of_keys(sent, number, definition, sides, last_sides, columns, skipped)
         if history.keyed:
@@ -313,7 +314,9 @@ class ImagePairBuilder:
         rows = rows.set_column(rows.schema.get_field_index("before"), "before", sent)
         return rows, pc.if_else(bare, now, was), pc.if_else(bare, unknown, before)
 
-    def _columns(self, rows: pa.RecordBatch, partition_index: int, doubtful: Mask) -> dict[str, pa.Array]:
+    def _columns(
+        self, rows: pa.RecordBatch, partition_index: int, doubtful: Mask, table: Table | None
+    ) -> dict[str, pa.Array]:
         """Return the columns that all image pairs of a row change share. The old rows of `doubtful` changes are
         unknown."""
         exact = rows.column("exact")
@@ -323,17 +326,18 @@ class ImagePairBuilder:
             "offset": rows.column("offset"),
             "exact": exact,
             "partition_index": pa.repeat(pa.scalar(partition_index, pa.int32()), len(rows)),
-            "old_check": self._old_checks(rows, doubtful),
+            "old_check": self._old_checks(rows, doubtful, table),
             "sequence": rows.column("offset"),
             "dropped_at": pa.repeat(pa.scalar(NEVER, pa.int64()), len(rows)),
         }
 
-    def _old_checks(self, rows: pa.RecordBatch, doubtful: Mask) -> pa.Array:
+    def _old_checks(self, rows: pa.RecordBatch, doubtful: Mask, table: Table | None) -> pa.Array:
         """Return how old images are checked; an INSERT may stand for an UPDATE, which may have no old image."""
         old_check = np.where(_has_no_old_row(rows) & self.fidelity.hides_unchanged_updates, SAME, STRICT)
         if self.restarts:  # where the offset is the place, a repeated change is behind others
             doubtful = doubtful | rows.column("bound").is_valid().to_numpy(zero_copy_only=False)
-        if self.fidelity.deletes_absent:
+        absent = self.fidelity.deletes_absent
+        if absent == "keyed" or absent == "clustered" and (table is None or table.clustered):
             doubtful = doubtful | (ints(rows, "op") == DELETE)
         old_check = np.where(self._hides_old_row(rows) | doubtful, ANY, old_check)
         return pa.array(old_check.astype(np.int8))

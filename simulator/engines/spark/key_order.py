@@ -59,7 +59,7 @@ def key_order(spark: SparkSession, comparison: Comparison) -> Iterator[RowOrder 
             raise times.error from None
         raise
     finally:
-        server.close()
+        server.end()
         times.close()
         told.value = []  # Spark keeps accumulators as long as the process lives.
 

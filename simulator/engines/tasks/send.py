@@ -21,11 +21,12 @@ from simulator.columns.change_sums import ChangeSum, add_sums, sums_by_kind
 from simulator.engines.tasks.barriers import BarrierClient, phases
 from simulator.engines.tasks.bootstraps import Bootstraps, with_bootstraps
 from simulator.engines.tasks.control_events import merge
+from simulator.engines.tasks.encoder_stop import EncoderStop
 from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush, sum_rows
 from simulator.engines.tasks.pacing import EarlyEnd, pace
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskReport, TaskSpec
-from simulator.errors import DeliveryError
+from simulator.errors import DeliveryError, EncodeError
 from simulator.signals import StopRequest
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.records import Sink, report_cut_off
@@ -129,6 +130,7 @@ def send(
         sink.latencies(),
         sink.resent,
         sums=sums_by_kind(sent.sums),
+        stopped=sent.stopped,
     )
 
 
@@ -144,6 +146,9 @@ class SinkInput:
 
     began: float = 0.0
     """When the sink got the first record, in seconds since 1970; 0 if it got none."""
+
+    stopped: EncodeError | None = None
+    """What TiCDC's encoder says of the first event that was not given to it."""
 
     def write(self, messages: FlushMessages, spec: TaskSpec, sink: Sink, reporter: Reporter) -> None:
         """Store the claim-check files of a flush and write its records to the sink."""
@@ -167,12 +172,12 @@ def feed(
     on_complete: OnComplete | None = None,
     bootstraps: Bootstraps | None = None,
 ) -> SinkInput:
-    """Write the messages of rows, DDL and watermarks to a sink, until it fails.
+    """Write the messages of rows, DDL and watermarks to a sink, until it fails or one cannot be encoded.
 
     `wait` blocks at a barrier until all other tasks are there, and returns False if one of them ended. `bootstraps` are
     those of the parts before. Propagates exceptions of `on_complete`.
     """
-    written, early_end = SinkInput(), early_end or EarlyEnd(StopRequest())
+    written, stop, early_end = SinkInput(), EncoderStop(), early_end or EarlyEnd(StopRequest())
     owned, bootstraps = list(owned), bootstraps or Bootstraps(told=spec.told)
     cut = flusher(spec, eager=bool(spec.speed))
 
@@ -189,11 +194,14 @@ def feed(
     for group in _groups(parts, spec, pass_barrier, early_end, owned, faults or NoFaults(spec)):
         if group.waits and not pass_barrier(0):
             return written
-        events = with_bootstraps(group.events, parts.bootstraps, spec)
-        for messages in (messages for flush in cut(events) for messages in group.encode(flush)):
+        events = stop.events(with_bootstraps(group.events, parts.bootstraps, spec))
+        for messages in (messages for flush in cut(events) for messages in stop.encoded(flush, group.encode)):
             written.write(messages, spec, sink, reporter)
             if sink.failed:
                 return written
+        if stop.error is not None:
+            break
+    written.stopped = stop.error
     return written
 
 

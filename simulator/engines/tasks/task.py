@@ -14,6 +14,7 @@ import pyarrow as pa
 from simulator.channel import DriverAddress
 from simulator.columns.change_sums import SumsByKind, read_sums, sums_by_kind
 from simulator.engines.tasks.control_events import ControlEvents
+from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.sinks.latencies import Latencies
 from simulator.sources.snapshots.physical import PhysicalTable
@@ -112,6 +113,8 @@ class TaskReport:
     """Faults whose condition never occurred."""
 
     sums: SumsByKind = field(default_factory=lambda: sums_by_kind({}))
+    stopped: EncodeError | None = None
+    """What TiCDC's encoder says of the first event that was not sent; it is no part of the JSON."""
 
     @staticmethod
     def read(document: Mapping[str, Any]) -> TaskReport:

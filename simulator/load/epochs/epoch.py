@@ -11,6 +11,7 @@ from simulator.engines.tasks.task import TaskSpec
 from simulator.sources.snapshots.physical import PlacedTable
 
 if TYPE_CHECKING:
+    from simulator.load.epochs.layouts import RowLayouts
     from simulator.sources.generate.changes.stream import Stream
     from simulator.sources.generate.values.table_values import TableValues
 
@@ -25,6 +26,9 @@ class EpochTable:
     values: TableValues
     since: int
     """The transaction before which it was empty (`TableRows.since`)."""
+
+    layouts: RowLayouts
+    """What rows may lack; nothing if old values of older rows are as TiDB reads them."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import UserError
 from simulator.load.epochs import statements
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
+from simulator.load.epochs.layouts import RowLayouts
 from simulator.load.epochs.statements import TIMED, DdlChooser, OwnIds, ScheduledDdl
-from simulator.load.epochs.states import PlanState, execute, following_state, settled, tables_named
+from simulator.load.epochs.states import PlanState, execute, following_layouts, following_state, settled, tables_named
 from simulator.load.epochs.timed import play_timed
 from simulator.load.plan.load_plan import TRUNCATE, LoadPlan
 from simulator.releases import Release
@@ -82,8 +83,10 @@ def prepare_load(
     plan = plans.assemble_plan((first, position), results, context, timeline)
     values = table_values(tables, load.tables, load.model, position.now_ms)
     jobs = tuple(job for result in results for job in result.jobs)
-    own = (OwnIds(),) * len(values)
-    state = settled(PlanState(position, context, names, values, (0,) * len(values), own, jobs), position, context)
+    own, layouts = (OwnIds(),) * len(values), (RowLayouts(),) * len(values)
+    state = settled(
+        PlanState(position, context, names, values, (0,) * len(values), own, layouts, jobs), position, context
+    )
     prepared = PreparedLoad(load, plan, Stream(load.model, tuple(segments)), position.now_ms, state)
     for number, each in enumerate(load.timed):
         state = play_timed(load, state, each, prepared.start_ms + each.at_ms + number, 1, plan.topics)
@@ -175,7 +178,8 @@ def _next_state(prepared: PreparedLoad, state: PlanState, chooser: DdlChooser, t
             state.values, state.tables, tables_named(state.names, position.catalog), strict=True
         )
     )
-    return settled(replace(behind, since=tuple(since), values=values), position, context)
+    layouts = following_layouts(state, values, since, begun)
+    return settled(replace(behind, since=tuple(since), values=values, layouts=layouts), position, context)
 
 
 def _schema_epoch(
@@ -211,10 +215,10 @@ def _schema_epoch(
     rules = RowRules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
     since_by_name = {name: versions.places[place] for name, place in state.position.versions.items()}
     loaded = tuple(
-        EpochTable(since_by_name[table.schema, table.name], values, since)
+        EpochTable(since_by_name[table.schema, table.name], values, since, layouts)
         if (table.schema, table.name) in since_by_name
         else None
-        for table, values, since in zip(state.tables, state.values, state.since, strict=True)
+        for table, values, since, layouts in zip(state.tables, state.values, state.since, state.layouts, strict=True)
     )
     if codec.needs_registry:
         loading = [index for table in loaded if table is not None for index in table.place.indexes]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError, SqlError, UserError
+from simulator.load.epochs.layouts import RowLayouts
 from simulator.load.epochs.statements import OwnIds
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
@@ -33,6 +34,8 @@ class PlanState:
     values: tuple[TableValues, ...]
     since: tuple[int, ...]
     own: tuple[OwnIds, ...]
+    layouts: tuple[RowLayouts, ...]
+    """Without anything if old values of older rows are as TiDB reads them."""
 
     jobs: tuple[EmittedJob, ...] = ()
     """Of the statement that led to this state."""
@@ -62,6 +65,18 @@ def following_state(state: PlanState, text: str, now_ms: int) -> tuple[PlanState
     context = replace(state.context, versions=_copy_versions(state.context.versions))
     position, result = execute(text, position, context, 0)
     return replace(state, jobs=result.jobs, timed=""), position, context
+
+
+def following_layouts(
+    state: PlanState, values: Sequence[TableValues], since: Sequence[int], begun: int
+) -> tuple[RowLayouts, ...]:
+    """Return the layouts after a statement that precedes the transaction `begun`, with the values and TRUNCATEs behind it."""
+    if not state.context.rules.release.older_rows_differ:
+        return state.layouts
+    return tuple(
+        RowLayouts() if first != before else known.after(was, now, begun)
+        for known, was, now, before, first in zip(state.layouts, state.values, values, state.since, since, strict=True)
+    )
 
 
 def settled(state: PlanState, position: RunPosition, context: PlanContext) -> PlanState:

@@ -11,7 +11,14 @@ from dataclasses import replace
 
 from simulator.errors import SimulatorError, UserError
 from simulator.load.epochs.statements import truncate_refusals
-from simulator.load.epochs.states import PlanState, first_line, following_state, settled, tables_named
+from simulator.load.epochs.states import (
+    PlanState,
+    first_line,
+    following_layouts,
+    following_state,
+    settled,
+    tables_named,
+)
 from simulator.load.plan.load_plan import LoadPlan, TimedStatement
 from simulator.run import plan as plans
 from simulator.run.plan.snapshot_pairs import emptied_partitions, renamed_tables
@@ -76,7 +83,8 @@ def _played(
     _require_changefeed([table for table in tables if (table.schema, table.name) in position.versions], context.rules)
     if topics is not None:
         _require_topics(behind.jobs, position, context.rules, topics)
-    changed = replace(behind, names=names, since=tuple(since), values=tuple(values), own=tuple(own))
+    layouts = following_layouts(state, values, since, begun)
+    changed = replace(behind, names=names, since=tuple(since), values=tuple(values), own=tuple(own), layouts=layouts)
     return settled(changed, position, context)
 
 

@@ -19,6 +19,7 @@ from simulator.columns.cells import binary, buffers, fixed, stored_buffers
 from simulator.columns.change_frame import Ints, by_table, ints, picked
 from simulator.engines import stages
 from simulator.engines.stages import RowRules
+from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import UserError
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch, Window
 from simulator.sources.generate.changes.stream import Stream
@@ -26,7 +27,9 @@ from simulator.sources.generate.model import TableRows
 from simulator.sources.snapshots.physical import locate_rows
 from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.dispatch import ROW_ID
+from simulator.ticdc.older_rows import filled_images
 from simulator.ticdc.table_info import handle_key
+from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.model.table import visible_columns
 from simulator.tso import compose
 
@@ -65,7 +68,7 @@ def window_rows(window: Window, owned: Iterable[int], slice_rows: int = SLICE_RO
         at = 0
         while at < len(order):
             some = len(order) if epoch.rules.splitting.any() else rows
-            events = _events(_change_batch(chosen, order[at : at + some]), epoch, mine)
+            events = _events(_change_batch(chosen, order[at : at + some], epoch.spec), epoch, mine)
             yield events
             at += some
             size = events.nbytes // max(1, min(some, events.num_rows))
@@ -261,7 +264,7 @@ def _handle_numbers(handles: pa.Array) -> npt.NDArray[np.uint64]:
     return np.asarray(pc.rank(handles, "ascending", tiebreaker="dense"), np.uint64)
 
 
-def _change_batch(parts: Sequence[GeneratedChanges], order: Ints) -> pa.RecordBatch:
+def _change_batch(parts: Sequence[GeneratedChanges], order: Ints, spec: TaskSpec) -> pa.RecordBatch:
     """Return the changes at these indexes of all tables, concatenated, as a batch; changes without a difference are
     left out.
     """
@@ -271,7 +274,7 @@ def _change_batch(parts: Sequence[GeneratedChanges], order: Ints) -> pa.RecordBa
     for number, part in enumerate(parts):
         at = np.flatnonzero(of == number)
         if len(at):
-            batch, differ = _table_change_batch(part.at(order[at] - bounds[number]))
+            batch, differ = _table_change_batch(part.at(order[at] - bounds[number]), spec)
             made.append(batch)
             places.append(at[differ])
     if len(made) == 1:
@@ -279,10 +282,12 @@ def _change_batch(parts: Sequence[GeneratedChanges], order: Ints) -> pa.RecordBa
     return picked(pa.concat_batches(made), np.argsort(np.concatenate(places)))
 
 
-def _table_change_batch(changes: GeneratedChanges) -> tuple[pa.RecordBatch, Ints]:
+def _table_change_batch(changes: GeneratedChanges, spec: TaskSpec) -> tuple[pa.RecordBatch, Ints]:
     """Return the changes of one table as a batch, and their indexes."""
     before, after = (_images(changes, versions) for versions in (changes.before, changes.after))
     differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(before, after), False)))
+    if changes.table.layouts.added:
+        before = _old_images(changes, before, spec)
     batch = pa.RecordBatch.from_arrays(
         [
             pa.array(changes.commit_ts),
@@ -295,6 +300,15 @@ def _table_change_batch(changes: GeneratedChanges) -> tuple[pa.RecordBatch, Ints
         schema=change_frame.row_changes_schema("row_id"),
     )
     return batch if len(differ) == len(changes.key) else batch.take(pa.array(differ)), differ
+
+
+def _old_images(changes: GeneratedChanges, before: pa.Array, spec: TaskSpec) -> pa.Array:
+    """Return the old images as TiCDC has them."""
+    there = before.is_valid()
+    lacking = changes.table.layouts.lacking(changes.rows(changes.before))
+    lacking = pc.replace_with_mask(pa.nulls(len(before), pa.binary()), there, lacking)
+    zone = zone_of_rows(spec.options.time_zone, spec.release)
+    return filled_images(before, lacking, changes.table.place.table, spec.release, zone)
 
 
 def _images(changes: GeneratedChanges, versions: Ints) -> pa.Array:

@@ -21,6 +21,7 @@ from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, renamed_tables
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, ScenarioStep, StepResult, starting
 from simulator.run.plan.versions import PlannedTable, TableVersions
+from simulator.sources.older_rows import OlderRows
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
@@ -30,6 +31,7 @@ from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
+from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Name, Table
 
@@ -101,6 +103,9 @@ class Plan:
     positions: tuple[RunPosition, ...] = ()
     """The positions before, between and after the steps; those between have no rows."""
 
+    older_rows: OlderRows | None = None
+    """The old values of rows that are older than a column; None if those of diffs are as TiDB reads them."""
+
     stopped: ChangefeedStopped | None = None
     """The statement at which the changefeed stops; everything before it is sent."""
 
@@ -147,11 +152,13 @@ def assemble_plan(
     if told:
         physical = [replace(each, row_ids=index in told) for index, each in enumerate(physical)]
         places = [replace(place, row_ids=not told.isdisjoint(place.indexes)) for place in places]
+    pairs = tuple(pair(draft, places) for draft in pair_drafts)
+    rows = _rows(positions, results)
     return Plan(
         tuple(physical),
         _routes(context),
         tuple(places),
-        tuple(pair(pair_draft, places, rules) for pair_draft in pair_drafts),
+        pairs,
         tuple(event for job in jobs for event in job.events),
         tuple(topic for job in jobs for topic in job.topics),
         topics,
@@ -162,13 +169,25 @@ def assemble_plan(
         rules.event_filters,
         rules.replication.ignored_start_ts,
         split_rule(rules.release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
-        _rows(positions, results),
+        rows,
         tuple(expected for result in results for expected in result.expected),
         tuple(jobs),
         tuple(fault for result in results for fault in result.faults),
         tuple(growth for result in results for growth in result.grown),
         (first, *(replace(position, state=None, unread=None) for position in positions[1:-1]), last),
+        _older_rows(pairs, rows, context),
     )
+
+
+def _older_rows(pairs: Sequence[SnapshotPair], rows: pa.RecordBatch | None, context: PlanContext) -> OlderRows | None:
+    rules, versions = context.rules, context.versions
+    if not pairs or not rules.release.older_rows_differ:
+        return None
+    added, spans = versions.added_columns(), tuple(each.span for each in pairs)
+    last = tso.compose(spans[-1].start_ms)
+    earlier = rows is not None or any(commit_ts < last for columns in added.values() for _, commit_ts in columns)
+    zone = zone_of_rows(rules.changefeed.codec.time_zone, rules.release)
+    return OlderRows(tuple(versions.tables), added, spans, rules.release, zone, earlier) if added else None
 
 
 def _routes(context: PlanContext) -> tuple[Route, ...]:

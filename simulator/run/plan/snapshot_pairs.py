@@ -14,12 +14,9 @@ from simulator.run.plan.versions import EVERYTHING
 from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint, Transition
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable
-from simulator.ticdc.older_rows import OlderRows
-from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key, handle_lengths
-from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.ddl.catalog import Catalog, object_key
-from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, find_column_sources
+from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, find_column_sources
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import ROW_ID, Name, Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.syntax.alter import PartitionAction
@@ -157,15 +154,13 @@ def _compared(pair_drafts: Iterable[UnplacedPair]) -> Iterator[tuple[SnapshotTab
                     yield entry, snapshot.path, known
 
 
-def pair(pair_draft: UnplacedPair, places: Sequence[PlacedTable], rules: ChangefeedRules) -> SnapshotPair:
+def pair(pair_draft: UnplacedPair, places: Sequence[PlacedTable]) -> SnapshotPair:
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
         ChangedTable(
             origin.name,
             name,
-            _transition(
-                origin, places[before], places[after], (pair_draft.sent[before], pair_draft.sent[after]), rules
-            ),
+            _transition(origin, places[before], places[after], (pair_draft.sent[before], pair_draft.sent[after])),
         )
         for origin, name, before, after in pair_draft.changed
     )
@@ -175,9 +170,7 @@ def pair(pair_draft: UnplacedPair, places: Sequence[PlacedTable], rules: Changef
     )
 
 
-def _transition(
-    origin: TableOrigin, before: PlacedTable, after: PlacedTable, sent: tuple[bool, bool], rules: ChangefeedRules
-) -> Transition:
+def _transition(origin: TableOrigin, before: PlacedTable, after: PlacedTable, sent: tuple[bool, bool]) -> Transition:
     """Return the transition of a changed table; a table that the statements create has no rows before them."""
     everything = range(len(before.indexes))
     lost = lost_partitions(before.table, origin.emptied) if origin.name else everything
@@ -190,20 +183,7 @@ def _transition(
         frozenset(before.indexes[number] for number in lost),
         sent,
         after.row_ids or _same_key(before.table, after.table, unchanged),
-        _older_rows(after.table, sources, rules),
     )
-
-
-def _older_rows(after: Table, sources: Sequence[ColumnSource], rules: ChangefeedRules) -> OlderRows | None:
-    added = [
-        column.id
-        for source, column in zip(sources, visible_columns(after), strict=True)
-        if isinstance(source, FromDefault)
-    ]
-    if not added or not rules.release.older_rows_differ:
-        return None
-    zone = zone_of_rows(rules.changefeed.codec.time_zone, rules.release)
-    return OlderRows(after, ",".join(map(str, added)).encode(), rules.release, zone)
 
 
 def lost_partitions(before: Table, emptied: frozenset[str]) -> frozenset[int]:

@@ -130,12 +130,20 @@ class ChangefeedStopped(DdlError):
     is sent before it."""
 
     def __init__(
-        self, error: DdlError, behind: RunPosition, result: StepResult, last: RunPosition | None = None
+        self,
+        error: DdlError,
+        behind: RunPosition,
+        result: StepResult,
+        last: RunPosition | None = None,
+        until: int = tso.FOREVER,
     ) -> None:
         super().__init__(error.text, error.code)
         self.behind, self.result = behind, result
         self.last = last or replace(behind, now_ms=behind.now_ms - (not result.rows))
         """The position up to which everything is sent, the rows of a transaction that the statement commits, too."""
+
+        self.until = until
+        """The commit-ts from which on row changes of diffs are not sent."""
 
 
 class ScenarioStep(Protocol):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from simulator.sources.snapshots import FIRST_ID, PhysicalTable, PlacedTable, following_id, new_table
+from simulator.tidb.ddl.column_sources import columns_lacked
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Name, Table
 
@@ -118,6 +119,19 @@ class TableVersions:
         rule = tables[0].table.partitioning
         names = [partition.name.lower() for partition in rule.partitions] if rule else [""]
         return {name: each.partition_id or each.table_id for name, each in zip(names, tables, strict=True)}
+
+    def added_columns(self) -> dict[int, tuple[tuple[int, int], ...]]:
+        """Return the columns that rows may be older than, as `sources.older_rows.AddedColumns`."""
+        of_versions: list[dict[int, int]] = []
+        for version, place in zip(self.every, self.places, strict=True):
+            known: dict[int, int] = {}
+            if version.of is not None:
+                kept, new = columns_lacked(self.every[version.of].table, version.table)
+                known = {id: commit_ts for id, commit_ts in of_versions[version.of].items() if id in kept}
+                known |= dict.fromkeys(sorted(new), self.tables[place.indexes[0]].snapshot_version)
+            of_versions.append(known)
+        numbered = zip(self.places, of_versions, strict=True)
+        return {index: (*known.items(),) for place, known in numbered if known for index in place.indexes}
 
     def _add(self, version: PlannedTable, physical: Sequence[PhysicalTable]) -> int:
         indexes = range(len(self.tables), len(self.tables) + len(physical))

@@ -6,17 +6,26 @@ time, with its statements at one point of it. Planning looks at names and defini
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from simulator import settings, tso
+from simulator.errors import DdlError
 from simulator.files import location_beside
 from simulator.run.plan.snapshot_pairs import TableOrigin, UnplacedPair, table_origins
-from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
-from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
+from simulator.run.plan.statements import (
+    AFTER_ROWS,
+    AMONG_ROWS,
+    AppliedStatement,
+    EmittedJob,
+    PendingStatement,
+    emit_jobs,
+    tables_of,
+)
+from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult, starting
 from simulator.run.plan.table_infos import TableIds, follow_jobs, ids_of, stamp_versions
 from simulator.run.plan.upstream_rows import as_snapshot
 from simulator.run.steps.derivation import SchemaChangeOptions, statements_between
@@ -142,7 +151,8 @@ def _plan_changes(
     position: RunPosition,
     context: PlanContext,
 ) -> tuple[RunPosition, StepResult]:
-    """Plan the statements and row changes between two snapshots."""
+    """Plan the statements and row changes between two snapshots; raises ChangefeedStopped for a statement at which TiCDC
+    stops."""
     behind = position.passed(span.next_ms - span.start_ms)
     rules = context.rules
     wanted = {(entry.table.schema, entry.table.name): entry.table for entry in after.tables}
@@ -150,10 +160,11 @@ def _plan_changes(
     point = _point(change.at, span)
     now = tso.sql_time(tso.compose(span.start_ms + point.slot))
     applied = statements_between(known, target, change, now, rules.release)
-    jobs = tuple(emit_jobs(applied, lambda pending: _first_ts(pending, span, point), rules))
+    jobs, stop = _emitted(applied, span, point, rules)
     left = applied[-1].after if applied else known
     reached = tables_of(left)
-    origins = table_origins((job.applied, job.job) for job in jobs if job.applied.pending.place == AMONG_ROWS)
+    among = (statement for statement in applied if statement.pending.place == AMONG_ROWS)
+    origins = table_origins((statement, job) for statement in among for job in statement.jobs)
     changed = tuple(
         _changed_tables(origins, tables_of(known), {name: reached[name] for name in target}, position, context)
     )
@@ -175,7 +186,26 @@ def _plan_changes(
         state=after,
         unread=None,
     )
-    return following, StepResult(tuple(followed), (pair_draft,))
+    result = StepResult(tuple(followed), (pair_draft,))
+    if stop is not None:
+        error, until = stop
+        raise ChangefeedStopped(error, following, result, replace(following, now_ms=tso.physical(until)), until)
+    return following, result
+
+
+def _emitted(
+    applied: Sequence[AppliedStatement], span: ChangePeriod, point: SchemaChangePoint, rules: ChangefeedRules
+) -> tuple[list[EmittedJob], tuple[DdlError, int] | None]:
+    """Return the jobs that TiCDC sees, and the error of the statement at which it stops, with a commit-ts of which all rows
+    below precede that statement; None if it does not."""
+    jobs: list[EmittedJob] = []
+    try:
+        jobs.extend(emit_jobs(applied, lambda pending: _first_ts(pending, span, point), rules))
+    except DdlError as error:
+        stopping = [statement.pending for statement in applied for _ in statement.jobs][len(jobs)]
+        text = f"{error.text}: TiDB executes it, and the changefeed stops"
+        return jobs, (DdlError(text, error.code), _first_ts(stopping, span, point))
+    return jobs, None
 
 
 def _comparable_tables(

@@ -5,7 +5,7 @@ The model and a seed determine every change of the stream.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeAlias, Union
 
@@ -110,6 +110,9 @@ class RowTimes(Protocol):
     def changed(self, table: int, keys: Ints, versions: Ints, since: int) -> Ints:
         """See `TableRows.changed`."""
 
+    def versions(self, table: int, keys: Ints, transactions: Ints, since: int) -> Ints:
+        """Return the version of each row before a transaction that follows its insertion."""
+
     def arrived(self, table: int, keys: Ints, since: int) -> Ints:
         """Return the version in which each row was inserted."""
 
@@ -134,6 +137,10 @@ class TableRows:
 
     table: int
     """Index in `Model.tables`."""
+
+    def at(self, places: Ints, versions: Ints) -> TableRows:
+        """Return the rows at these positions in other versions."""
+        return replace(self, keys=self.keys[places], versions=versions)
 
     @cached_property
     def born(self) -> Ints:

@@ -94,8 +94,6 @@ def placed_row_changes(
     if change.sent[1]:
         late = rows.filter(pa.array(~early))
         table_numbers, handles, old, new = (late[name] for name in ROW_CHANGES.names[1:])
-        if change.older_rows is not None:
-            old = change.older_rows.filled(old)
         at = np.flatnonzero(~early)
         yield at, _batch(_chosen(fixed[at], _behind(point, span, slots[at])), span, table_numbers, handles, old, new)
 

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import pieces_between
 from simulator.sources.snapshots import PlacedTable
-from simulator.ticdc.older_rows import OlderRows
 from simulator.tidb.ddl.column_sources import ColumnSource
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -44,9 +43,6 @@ class Transition:
 
     key_stays: bool = False
     """Whether rows keep their handle and row id."""
-
-    older_rows: OlderRows | None = None
-    """The rows before the statements, which they add columns to; None if old values of these are as TiDB reads them."""
 
 
 @dataclass(frozen=True)

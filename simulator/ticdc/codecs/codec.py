@@ -111,8 +111,9 @@ class Fidelity:
     moves_rows: bool = False
     """Whether an UPDATE may change the handle key, where that is not where TiDB stores the row."""
 
-    deletes_absent: bool = False
-    """Whether a DELETE may be of a row that a transaction inserts and deletes."""
+    deletes_absent: str = "none"
+    """In which tables a DELETE may be of a row that a transaction inserts and deletes (`releases` empty_deletes): nothing
+    tells it from one of a row that is not there."""
 
     nulls: frozenset[str] = frozenset()
     """Families of types whose empty or zero values are sent as NULL."""

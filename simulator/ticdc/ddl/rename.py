@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from simulator import tso
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb.restore.names import quote_name
@@ -26,7 +27,18 @@ HANDLE = (
     "handle ddl failed, {values}. If you want to skip this DDL and continue with replication, you can manually execute "
     "this DDL downstream. Afterwards, add `ignore-txn-start-ts=[{last}]` to the changefeed in the filter configuration."
 )
-VALUES, SHIFTED = "query: {query}, startTs: {ts}", "job: {query}, query: %!s(uint64={ts}), startTs: {ts}"
+VALUES = {
+    "query": "query: {query}, startTs: {ts}",
+    "job": "job: {job}, query: {query}, startTs: {ts}",
+    "shifted": "job: {query}, query: %!s(uint64={ts}), startTs: {ts}",
+}
+JOB = (
+    "ID:{id}, Type:{type}, State:done, SchemaState:public, SchemaID:{id}, TableID:{id}, RowCount:0, ArgLen:{args}, "
+    "start time: {time}, Err:<nil>, ErrCount:0, SnapshotVersion:0"
+)
+SEVERAL_ARGS = 5
+"""Arguments that TiCDC has decoded of a job of several pairs when it refuses it; it decodes none of one pair's."""
+
 NO_ID = 0
 """The id of a table or schema in TiCDC's texts; a simulated cluster has no ids."""
 
@@ -169,10 +181,21 @@ def _schema_not_found() -> DdlError:
 def _wrapped(error: DdlError, rename: Rename, place: str, release: Release) -> DdlError:
     if place not in release.rename_errors_wrapped:
         return error
-    values = (SHIFTED if release.rename_error_shifted else VALUES).format(query=rename.query, ts=rename.start_ts)
-    last = "%!d(MISSING)" if release.rename_error_shifted else rename.start_ts
+    kind = release.rename_error_values
+    values = VALUES[kind].format(query=rename.query, ts=rename.start_ts, job=_job_text(rename))
+    last = "%!d(MISSING)" if kind == "shifted" else rename.start_ts
     text = HANDLE.format(values=values, last=last)
     return DdlError(f"{text}: [{error.code}]{error.text}", "CDC:ErrHandleDDLFailed")
+
+
+def _job_text(rename: Rename) -> str:
+    """Return a finished job as TiDB prints it, on a server in UTC (tidb v6.5 parser/model/ddl.go Job.String; Go prints no
+    zeros at the end of a fraction)."""
+    several = len(rename.pairs) > 1
+    seconds, fraction = tso.sql_time(rename.start_ts).split(".")
+    shown = ".".join(filter(None, (seconds, fraction.rstrip("0"))))
+    type, args = ("rename tables", SEVERAL_ARGS) if several else ("rename table", 0)
+    return JOB.format(id=NO_ID, type=type, args=args, time=f"{shown} +0000 UTC")
 
 
 def _folded(name: tuple[str, str]) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator.tidb.ddl.columns.type_changes import needs_reorganization
 from simulator.tidb.ddl.definitions.defaults import stored_value
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary
@@ -51,6 +52,22 @@ def find_column_sources(before: Table, after: Table) -> tuple[ColumnSource, ...]
     """Return the source of each visible column of `after`, a later definition of `before`."""
     target = {column.id: (index, column) for index, column in enumerate(visible_columns(before))}
     return tuple(_column_source(column, target.get(column.id)) for column in visible_columns(after))
+
+
+def columns_lacked(before: Table, after: Table) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the ids of columns that rows of `before` lack in `after` if they lacked them before, and of those that all
+    of them lack, until they are written.
+
+    ADD COLUMN writes no row, and MODIFY COLUMN writes the columns that a row has and the changed one (tidb v6.5
+    pkg/ddl/column.go, updateColumnWorker).
+    """
+    sources = list(zip(find_column_sources(before, after), visible_columns(after), strict=True))
+    kept = frozenset(
+        column.id
+        for source, column in sources
+        if isinstance(source, FromColumn) and not needs_reorganization(source.before, source.after)
+    )
+    return kept, frozenset(column.id for source, column in sources if isinstance(source, FromDefault))
 
 
 def _column_source(column: Column, before: tuple[int, Column] | None) -> ColumnSource:

@@ -92,11 +92,19 @@ def test_which_errors_are_wrapped_depends_on_the_release(tag: str, one: bool, se
     assert (decided(release, "shop.t1 > x.x", "shop.t2 > shop.x")[0] == "CDC:ErrHandleDDLFailed") is snapshot
 
 
+JOB = (
+    "ID:0, Type:rename tables, State:done, SchemaState:public, SchemaID:0, TableID:0, RowCount:0, ArgLen:5, "
+    "start time: 1970-01-01 00:00:00 +0000 UTC, Err:<nil>, ErrCount:0, SnapshotVersion:0"
+)
+
+
 @pytest.mark.parametrize(
     ("tag", "values", "last"),
     [
         ("v8.5.3", "query: RENAME …, startTs: 41", "41"),
         ("v7.6.0", "query: RENAME …, startTs: 41", "41"),
+        ("v6.5.4", f"job: {JOB}, query: RENAME …, startTs: 41", "41"),
+        ("v7.5.1", f"job: {JOB}, query: RENAME …, startTs: 41", "41"),
         ("v7.5.7", "job: RENAME …, query: %!s(uint64=41), startTs: 41", "%!d(MISSING)"),
         ("v6.5.12", "job: RENAME …, query: %!s(uint64=41), startTs: 41", "%!d(MISSING)"),
     ],

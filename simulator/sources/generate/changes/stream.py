@@ -96,6 +96,10 @@ class Stream:
         """Return the transaction in which each row got its version; -1 as for `born`."""
         return self._transaction(table, self._life(table, since).written(keys, versions), since)
 
+    def versions(self, table: int, keys: Ints, transactions: Ints, since: int) -> Ints:
+        """Return the version of each row before a transaction that follows its insertion."""
+        return self._life(table, since).versions(keys, self._positions(table, transactions, since))
+
     def arrived(self, table: int, keys: Ints, since: int) -> Ints:
         """Return the version in which each row was inserted; updates in the same transaction come on top."""
         return self._life(table, since).arrived(keys)

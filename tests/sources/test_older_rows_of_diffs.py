@@ -1,0 +1,87 @@
+"""Old values of rows that a diff changes, and that were last written before a column was added (`test_older_rows`)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from support.older_rows import count_older
+from support.playing import play, said
+
+from simulator.consumer.records import read_records
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Rows = Mapping[int, list[int]]
+
+SHAPES = {"t": "", "p": " PARTITION BY HASH (id) PARTITIONS 3"}
+COLUMNS = ["id INT PRIMARY KEY", "v INT", "m INT NOT NULL DEFAULT 7", "k INT NOT NULL DEFAULT 9"]
+DEFAULTS = [0, 7, 9]
+WIDTHS = (2, 3, 3, 4, 4)
+"""How many columns the tables have in each snapshot; k is added by SQL, before the fourth."""
+
+SQL = [
+    "UPDATE d.{0} SET v = v + 1 WHERE id % 4 = 0; ALTER TABLE d.{0} ADD COLUMN k INT NOT NULL DEFAULT 9; DELETE FROM d.{0} WHERE id % 5 = 0",
+    "UPDATE d.{0} SET v = v + 1 WHERE id % 3 = 0; DELETE FROM d.{0} WHERE id % 3 = 1",
+]
+
+
+def changed(rows: Rows, dice: random.Random) -> Rows:
+    """Rows of which some are new, others have another value, and a third part is gone."""
+    found = {}
+    for key in range(60):
+        row = rows.get(key)
+        if row is None or dice.random() < 0.3:
+            row = [dice.randrange(1000), *DEFAULTS[1:]] if dice.random() < 0.5 else None
+        if row is not None:
+            found[key] = row
+    return found
+
+
+def write_scenario(directory: Path, seed: int, at: str) -> Path:
+    dice = random.Random(seed)
+    rows: dict[str, Rows] = dict.fromkeys(SHAPES, {})
+    steps = []
+    for number, width in enumerate(WIDTHS):
+        (directory / str(number)).mkdir(parents=True)
+        for name, partitions in SHAPES.items():
+            rows[name] = changed(rows[name], dice)
+            definition = f"CREATE TABLE {name} ({', '.join(COLUMNS[:width])}){partitions};"
+            (directory / str(number) / f"d.{name}-schema.sql").write_text(definition)
+            text = "".join(f"{','.join(map(str, [key, *row][:width]))}\n" for key, row in rows[name].items())
+            (directory / str(number) / f"d.{name}.csv").write_text(text)
+        if number in (3, 4):
+            steps += [f'sql = "{SQL[number - 3].format(name)}"' for name in SHAPES] * (number == 3)
+        steps.append(f'snapshot = "{number}"' + (f'\nover = "1s"\nddl-at = "{at}"' if number else ""))
+    steps += [f'sql = "{SQL[1].format(name)}"' for name in SHAPES]
+    path = directory / "scenario.toml"
+    path.write_text("".join(f"[[step]]\n{step}\n" for step in steps))
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", ["start", "middle", "end"])
+@pytest.mark.parametrize(("release", "older"), [("v6.5.8", str), ("v8.5.3", int)])
+def test_a_row_is_older_until_a_later_step_writes_it(tmp_path: Path, release: str, older: type, at: str) -> None:
+    """A diff, or SQL, whichever of the two added the column."""
+    path = write_scenario(tmp_path, 1, at)
+    told = ["--release", release, "--sink-uri", "kafka://h/t?protocol=open-protocol", "--master", "none"]
+    assert play("run", path, *told, "--fixtures", tmp_path / "sent", "--truth", tmp_path / "truth") == 0
+    assert min(count_older(read_records(str(tmp_path / "sent")), older)) > 30
+    assert "RIGHT" in said("verify", tmp_path / "sent", "--truth", tmp_path / "truth").out
+
+
+def test_spark_finds_the_same_old_values(spark: SparkSession, tmp_path: Path) -> None:
+    path = write_scenario(tmp_path, 2, "middle")
+    told = ["--release", "v6.5.8", "--sink-uri", "kafka://h/t?protocol=open-protocol&partition-num=3"]
+    for name, master in (("alone", "none"), ("spark", "local[2]")):
+        assert play("run", path, *told, "--master", master, "--fixtures", tmp_path / name) == 0
+    alone, on_spark = (
+        {file.name: file.read_bytes() for file in sorted((tmp_path / name).rglob("*.jsonl"))}
+        for name in ("alone", "spark")
+    )
+    assert alone == on_spark
