@@ -114,6 +114,13 @@ class RowBehaviours:
         },
         first="default",
     )
+    literal_defaults: frozenset[str] = ROWS(
+        "Types of which TableInfo has a default as it was written, `2020-1-1` or `1.50` of an INT: it is the text that "
+        "such rows get, and the default of Avro's schemas ((ENUM up to 4.0, DATE up to 6.0, integers and floats up to "
+        "6.1.3: tidb %s, tidb pull requests 20849, 33571, 34947, 35197)); elsewhere what the column makes of it",
+        "ddl/ddl_api.go getDefaultValue",
+        first=frozenset({"integer", "float", "date", "enum"}),
+    )
     older_timestamps_in_utc: bool = ROWS(
         "Whether a TIMESTAMP that such rows lack is in UTC, and not in `--tz` ((up to 6.5.9, 7.1.5, 7.5.1, 7.6 and 8.0: "
         "%s))",
