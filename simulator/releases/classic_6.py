@@ -35,6 +35,7 @@ FILES_IN_META: dict[str, Any] = dict(storage_defaults=("day", True), storage_sch
 V6_0_0 = replace(
     V5_4_1,
     name="v6.0.0",
+    partition_num_limits=False,
     empty_deletes="none",
     avro_records="nullable",
     maxwell_batches=True,
@@ -174,6 +175,7 @@ V6_5_5 = replace(V6_5_4, name="v6.5.5", **SPLIT_OF_ALL_UPDATES)
 V6_5_6 = replace(
     V6_5_5,
     name="v6.5.6",
+    partition_num_limits=True,
     ddl_text_mode="changefeed",
     zerofill_bit=True,
     canal_zerofill_types=True,

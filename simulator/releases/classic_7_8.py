@@ -86,6 +86,7 @@ V7_1_2 = replace(
 V7_1_3 = replace(
     V7_1_2,
     name="v7.1.3",
+    partition_num_limits=True,
     ddl_text_mode="changefeed",
     canal_zerofill_types=True,
     options=(
@@ -174,6 +175,7 @@ V7_4_0 = replace(
 V7_5_0 = replace(
     V7_4_0,
     name="v7.5.0",
+    partition_num_limits=True,
     ddl_text_mode="changefeed",
     dispatchers=V7_4_0.dispatchers | {"columns"},
     dispatch_needs_index=True,
