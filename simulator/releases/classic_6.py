@@ -157,6 +157,7 @@ V6_5_3 = replace(
     storage_column_defaults=True,
     storage_origin_default=True,
     csv_disables_old_value=True,
+    csv_delete_by_key=False,
     options=V6_5_2.options | option_names.OAUTH | option_names.SKIP_VERIFY | {"sink.kafka-config"},
     force_replicate_needs_old_value=False,
 )

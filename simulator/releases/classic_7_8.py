@@ -67,6 +67,7 @@ V7_1_1 = replace(
     storage_exceeds_size=False,
     storage_column_defaults=True,
     csv_disables_old_value=True,
+    csv_delete_by_key=False,
     storage_origin_default=True,
     rebuilds_exchange=True,
     options=V7_1_0.options | option_names.OAUTH | option_names.CSV_BINARY,

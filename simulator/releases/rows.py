@@ -71,7 +71,7 @@ class RowBehaviours:
         "6.5.3 and 7.1.1 %s))",
         "cdc/entry/mounter.go",
         "pkg/sink/codec/common/config.go",
-        protocols=("open-protocol", "csv"),
+        protocols=("open-protocol",),
         settings=("enable-old-value",),
     )
     empty_changes: frozenset[str] = ROWS(
