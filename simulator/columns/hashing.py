@@ -133,7 +133,7 @@ def fingerprints(cells: pa.Array) -> Hashes:
     at, sizes = offsets[:-1].copy(), np.diff(offsets)
     words: Hashes = np.ndarray(len(data) + 1, np.uint64, np.concatenate((data, np.zeros(8, np.uint8))), strides=(1,))
     hashed, counts = sizes.view(np.uint64) * P1, np.where(sizes > LONGEST, 0, sizes >> 3)
-    whole = int(counts.min(initial=LONGEST))
+    whole = int(counts.min()) if len(counts) else 0
     for _ in range(whole):
         hashed, at = _chained(hashed, words[at]), at + 8
     rows = np.flatnonzero(counts > whole)

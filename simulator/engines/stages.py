@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import EVENTS, ROW, Ints, by_table, ints, op_of, row_changes_schema
+from simulator.columns.change_frame import EVENTS, ROW, Ints, by_table, ints, op_of, picked_values, row_changes_schema
 from simulator.columns.hashing import Crcs
 from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
@@ -121,11 +121,10 @@ def _splitting(changes: pa.RecordBatch, rules: RowRules) -> npt.NDArray[np.bool_
     is_split = np.zeros(len(table), np.bool_)
     for number, at in by_table(np.where(candidates, table, -1)):
         if number >= 0 and (columns := rules.splitting_columns(number)):
-            definition, rows = rules.tables[number].table, pa.array(at)
+            definition = rules.tables[number].table
             names = [column.name for column in visible_columns(definition)]
-            old, new = (
-                LazyCells(without_marks(image.take(rows), rules.split.release), names) for image in (before, after)
-            )
+            images = (without_marks(picked_values(image, at), rules.split.release) for image in (before, after))
+            old, new = (LazyCells(image, names) for image in images)
             is_split[at] = split.keys_changed(definition, old, new, rules.split, columns)
     return is_split
 

@@ -1,7 +1,8 @@
 """Faults that steps plan (`run.steps.planned_faults`). They change the plan, not the stream.
 
-* `add-partitions`: TiCDC asks Kafka every ten minutes for the partitions of topics other than its default one. For the
-  default topic it uses partition-num, which it reads when the changefeed starts or resumes. Between the last row that
+* `add-partitions`: TiCDC asks Kafka every ten minutes (6.0: every minute) for the partitions of topics other than its
+  default one. For the default topic it uses partition-num, which it reads when the changefeed starts or resumes, where
+  `Release.partition_num_limits`; elsewhere it asks for that one, too. Between the last row that
   is hashed over the old partitions and the first that is hashed over all, a watermark reaches all partitions, new ones
   included, as if the changefeed had been paused.
 * `message-size`: TiCDC counts key, value and 36 bytes of record overhead.

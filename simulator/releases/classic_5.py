@@ -33,6 +33,7 @@ V5_0_0 = replace(
     batch_size_sets_bytes=False,
     old_value=True,
     avro_refuses_floats=False,
+    literal_defaults=V4_0_9.literal_defaults - {"enum"},
 )
 
 V5_0_1 = replace(V5_0_0, name="v5.0.1", max_batch_size=16)

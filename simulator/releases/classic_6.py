@@ -36,6 +36,7 @@ FILES_IN_META: dict[str, Any] = dict(storage_defaults=("day", True), storage_sch
 V6_0_0 = replace(
     V5_4_1,
     name="v6.0.0",
+    partition_num_limits=False,
     empty_deletes="none",
     avro_records="nullable",
     maxwell_batches=True,
@@ -51,6 +52,7 @@ V6_0_0 = replace(
 V6_1_0 = replace(
     V6_0_0,
     name="v6.1.0",
+    literal_defaults=V6_0_0.literal_defaults - {"date"},
     topic_rules="schema",
     eligibility="after",
     rebuilds_drop=True,
@@ -81,13 +83,16 @@ V6_1_3 = replace(
     options=V6_1_1.options | {"sink.encoder-concurrency"},
 )
 
-V6_1_6 = replace(V6_1_3, name="v6.1.6", updates_before_inserts=True, float_widened=False)
+V6_1_4 = replace(V6_1_3, name="v6.1.4", literal_defaults=frozenset())
+
+V6_1_6 = replace(V6_1_4, name="v6.1.6", updates_before_inserts=True, float_widened=False)
 
 V6_1_7 = replace(V6_1_6, name="v6.1.7", options=V6_1_6.options | option_names.OAUTH | {"sink.kafka-config"})
 
 V6_2_0 = replace(
     V6_1_0,
     name="v6.2.0",
+    literal_defaults=frozenset(),
     size_error="CDC:ErrOpenProtocolCodecRowTooLarge",
     allowed_ddl=V6_1_0.allowed_ddl | {13, 41, 61},
     event_filter_names=option_names.EVENTS_BY_SQL,
@@ -153,6 +158,7 @@ V6_5_3 = replace(
     storage_column_defaults=True,
     storage_origin_default=True,
     csv_disables_old_value=True,
+    csv_delete_by_key=False,
     options=V6_5_2.options | option_names.OAUTH | option_names.SKIP_VERIFY | {"sink.kafka-config"},
     force_replicate_needs_old_value=False,
 )
@@ -171,6 +177,7 @@ V6_5_5 = replace(V6_5_4, name="v6.5.5", **SPLIT_OF_ALL_UPDATES)
 V6_5_6 = replace(
     V6_5_5,
     name="v6.5.6",
+    partition_num_limits=True,
     ddl_text_mode="changefeed",
     zerofill_bit=True,
     canal_zerofill_types=True,
@@ -219,7 +226,7 @@ V6_6_0 = replace(
 
 LINES = {
     "v6.0": (0, (V6_0_0,)),
-    "v6.1": (7, (V6_1_0, V6_1_1, V6_1_3, V6_1_6, V6_1_7)),
+    "v6.1": (7, (V6_1_0, V6_1_1, V6_1_3, V6_1_4, V6_1_6, V6_1_7)),
     "v6.2": (0, (V6_2_0,)),
     "v6.3": (0, (V6_3_0,)),
     "v6.4": (0, (V6_4_0,)),

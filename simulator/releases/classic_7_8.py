@@ -67,6 +67,7 @@ V7_1_1 = replace(
     storage_exceeds_size=False,
     storage_column_defaults=True,
     csv_disables_old_value=True,
+    csv_delete_by_key=False,
     storage_origin_default=True,
     rebuilds_exchange=True,
     options=V7_1_0.options | option_names.OAUTH | option_names.CSV_BINARY,
@@ -86,6 +87,7 @@ V7_1_2 = replace(
 V7_1_3 = replace(
     V7_1_2,
     name="v7.1.3",
+    partition_num_limits=True,
     ddl_text_mode="changefeed",
     canal_zerofill_types=True,
     options=(
@@ -174,6 +176,7 @@ V7_4_0 = replace(
 V7_5_0 = replace(
     V7_4_0,
     name="v7.5.0",
+    partition_num_limits=True,
     ddl_text_mode="changefeed",
     dispatchers=V7_4_0.dispatchers | {"columns"},
     dispatch_needs_index=True,

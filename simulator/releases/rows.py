@@ -71,7 +71,7 @@ class RowBehaviours:
         "6.5.3 and 7.1.1 %s))",
         "cdc/entry/mounter.go",
         "pkg/sink/codec/common/config.go",
-        protocols=("open-protocol", "csv"),
+        protocols=("open-protocol",),
         settings=("enable-old-value",),
     )
     empty_changes: frozenset[str] = ROWS(
@@ -113,6 +113,13 @@ class RowBehaviours:
             "typed": "the value that TiDB reads ((6.5.9+, 7.1.5+, 7.5.2+, 8.0+: there; new: %s; tiflow issue 10803))",
         },
         first="default",
+    )
+    literal_defaults: frozenset[str] = ROWS(
+        "Types of which TableInfo has a default as it was written, `2020-1-1` or `1.50` of an INT: it is the text that "
+        "such rows get, and the default of Avro's schemas ((ENUM up to 4.0, DATE up to 6.0, integers and floats up to "
+        "6.1.3: tidb %s, tidb pull requests 20849, 33571, 34947, 35197)); elsewhere what the column makes of it",
+        "ddl/ddl_api.go getDefaultValue",
+        first=frozenset({"integer", "float", "date", "enum"}),
     )
     older_timestamps_in_utc: bool = ROWS(
         "Whether a TIMESTAMP that such rows lack is in UTC, and not in `--tz` ((up to 6.5.9, 7.1.5, 7.5.1, 7.6 and 8.0: "

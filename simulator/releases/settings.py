@@ -148,6 +148,14 @@ class SettingBehaviours:
         sink="kafka",
         default_of="partition-num",
     )
+    partition_num_limits: bool = SETTING(
+        "Whether TiCDC uses only the first `partition-num` partitions of a default topic that has more ((not in 6.0 to "
+        "6.5.5, 6.6 to 7.1.2, 7.2 to 7.4: %s; tiflow issue 9952)); elsewhere all of them",
+        "cdc/sink/mq/manager/kafka_manager.go",
+        first=True,
+        sink="kafka",
+        settings=("partition-num",),
+    )
     refuses_zero_partitions: bool = SETTING(
         "Whether `partition-num=0` is an error ((4.0.5, 4.0.16, 5.2.4, 5.3.1+: there)), not as if it were not given",
         "cdc/sink/producer/kafka",

@@ -149,6 +149,14 @@ class StorageBehaviours:
         "pkg/config/sink.go validateAndAdjust",
         settings=("terminator",),
     )
+    csv_delete_by_key: bool = STORAGE(
+        "Whether enable-old-value = false leaves a DELETE in CSV its handle key alone ((6.5.0 to 6.5.2, 6.6 to 7.1.0: "
+        "%s)); elsewhere it has all columns",
+        "cdc/entry/mounter.go mountRowKVEntry",
+        first=True,
+        protocols=("csv",),
+        settings=("enable-old-value",),
+    )
     csv_disables_old_value: bool = STORAGE(
         "Whether CSV turns enable-old-value off ((6.5.3+, 7.1.1 to 7.3: %s))",
         "pkg/config/sink.go ForceDisableOldValueProtocols",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.change_frame import Ints, by_table, ints, picked
 from simulator.columns.hashing import Hashes, fingerprints, xxhash64
-from simulator.columns.row_image import LazyCells
+from simulator.columns.row_image import LazyCells, same
 from simulator.sources.diff import Comparison, hashes_and_handles, placed_changes
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.table_keys import UniqueKey
@@ -53,13 +54,16 @@ def known_when_read(of: Comparison) -> bool:
 
 def _claims(rows: pa.RecordBatch, place: int, of: Comparison) -> Iterator[pa.RecordBatch]:
     """Yield the claims of rows of one table, with each of its keys."""
-    same = pc.fill_null(pc.equal(rows.column("before"), rows.column("after")), False)
-    rows = picked(rows, np.flatnonzero(~np.asarray(same)))
+    equal = pc.fill_null(pc.equal(rows.column("before"), rows.column("after")), False)
+    rows = picked(rows, np.flatnonzero(~np.asarray(equal)))
     move, table = divmod(place, len(of.tables))
     row_hash, slot = _times(rows, move, table, of)
     definition, replicated = of.tables[table].table, slot >= 0
+    names = [column.name for column in visible_columns(definition)]
+    before, after = (_Side.of(rows.column(name), names) for name in ("before", "after"))
     for key in of.key_order.keys(table):
-        (lost, had), (got, has) = (_values(rows.column(name), definition, key.key) for name in ("before", "after"))
+        kept = _kept(before, after, key.key)
+        (lost, had), (got, has) = (_values(side, definition, key.key, kept) for side in (before, after))
         gone = replicated & ~(had & has & (lost == got))
         losing, getting = np.flatnonzero(had & gone), np.flatnonzero(has & gone)
         at, salt = np.append(losing, getting), xxhash64(zlib.crc32(key.name.encode()), move).view(np.uint64)
@@ -80,11 +84,50 @@ def _times(rows: pa.RecordBatch, move: int, table: int, of: Comparison) -> tuple
     return row_hash, slot
 
 
-def _values(image: pa.Array, table: Table, key: UniqueKey) -> tuple[Hashes, Mask]:
-    """Return a hash of the value that each row has, and whether it has one: NULL is none."""
-    there = np.asarray(image.is_valid())
-    cells = LazyCells(image.drop_null() if image.null_count else image, [each.name for each in visible_columns(table)])
-    encoded = encode_key(table, key, cells)
-    values, has = np.zeros(len(image), np.uint64), there.copy()
-    values[there], has[there] = fingerprints(encoded), np.asarray(encoded.is_valid())
+@dataclass(frozen=True)
+class _Side:
+    """The images of rows before or after."""
+
+    images: pa.Array
+    """Without the rows that are not there."""
+
+    there: Mask
+    cells: LazyCells
+
+    @staticmethod
+    def of(images: pa.Array, names: Sequence[str]) -> _Side:
+        there = images.drop_null() if images.null_count else images
+        return _Side(there, np.asarray(images.is_valid()), LazyCells(there, names))
+
+    def only(self, rows: Mask, names: Iterable[str]) -> LazyCells:
+        """Return the cells of some of the rows, of which those of some columns are cut from all rows."""
+        among = rows[self.there]
+        if among.all():
+            return self.cells
+        mask = pa.array(among)
+        return LazyCells(self.images.filter(mask), self.cells, {name: self.cells[name].filter(mask) for name in names})
+
+
+def _kept(before: _Side, after: _Side, key: UniqueKey) -> Mask:
+    """Return which rows have the same text in the columns of a key before and after, and so the same value."""
+    names, kept = _plain_columns(before, key), before.there & after.there
+    if names and kept.any():
+        old, new = (side.only(kept, names) for side in (before, after))
+        kept[kept] = np.logical_and.reduce([same(old[name], new[name]) for name in names])
+    return kept & bool(names)
+
+
+def _plain_columns(side: _Side, key: UniqueKey) -> tuple[str, ...]:
+    """Return the columns of a key, if rows have all of them."""
+    found = {name.lower(): name for name in side.cells}
+    names = [part.name.lower() for part in key.columns if not part.expression]
+    return tuple(found[name] for name in names) if len(names) == len(key.columns) and found.keys() >= {*names} else ()
+
+
+def _values(side: _Side, table: Table, key: UniqueKey, kept: Mask) -> tuple[Hashes, Mask]:
+    """Return a hash of the value that each row has, and whether it has one: NULL is none, and no value that is kept."""
+    wanted = side.there & ~kept
+    encoded = encode_key(table, key, side.only(wanted, _plain_columns(side, key)))
+    values, has = np.zeros(len(kept), np.uint64), wanted.copy()
+    values[wanted], has[wanted] = fingerprints(encoded), np.asarray(encoded.is_valid())
     return values, has

@@ -26,6 +26,9 @@ from simulator.tidb.model.types import family
 SPLIT_DELETE, SPLIT_INSERT = 4, 5
 """The two parts of a split UPDATE, in addition to DELETE, UPDATE, INSERT and EMPTY."""
 
+PARTS = {"before": SPLIT_INSERT, "after": SPLIT_DELETE}
+"""The part that does not have an image of a split UPDATE."""
+
 OPS = np.array([DELETE, UPDATE, INSERT, EMPTY, DELETE, INSERT], np.int8)
 """The operation of each kind."""
 
@@ -137,11 +140,9 @@ def split_updates(changes: pa.RecordBatch, is_split: Mask, rule: SplitRule) -> p
     rows = np.repeat(np.arange(len(kinds)), 1 + split)
     second = np.concatenate(([False], rows[1:] == rows[:-1]))
     kinds = np.where(split[rows], np.where(second, SPLIT_INSERT, SPLIT_DELETE), kinds[rows]).astype(np.int8)
-    parts = changes.take(pa.array(rows))
-    for side, without in (("before", SPLIT_INSERT), ("after", SPLIT_DELETE)):
-        images = pc.if_else(pa.array(kinds == without), None, parts[side])
-        parts = parts.set_column(parts.schema.get_field_index(side), side, images)
-    return _ranked(parts, kinds, rule)
+    places = {name: pa.array(rows, mask=kinds == PARTS.get(name, -1)) for name in changes.schema.names}
+    parts = [changes.column(name).take(places[name]) for name in changes.schema.names]
+    return _ranked(pa.RecordBatch.from_arrays(parts, schema=changes.schema), kinds, rule)
 
 
 def add_ranks(changes: pa.RecordBatch, rule: SplitRule) -> pa.RecordBatch:

@@ -305,6 +305,8 @@ def test_an_existing_topic_keeps_its_partitions(settings: KafkaSettings, topic: 
     fewer = prepare_topics(settings, {topic: 3, other: None})
     assert fewer.partitions == {topic: 3, other: 2}
     assert any(f"topic {topic} has 4 partitions, only the first 3 are used" in note for note in fewer.notes)
+    unlimited = prepare_topics(replace(settings, partition_num_limits=False), {topic: 3, new_topic(): None})
+    assert [*unlimited.partitions.values()] == [4, 3]  # a topic that TiCDC creates has partition-num
     with pytest.raises(ChangefeedError) as error:
         prepare_topics(settings, {topic: 5})
     assert error.value.code == "CDC:ErrKafkaInvalidPartitionNum"

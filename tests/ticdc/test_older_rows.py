@@ -134,6 +134,25 @@ def test_a_column_without_a_default_has_the_zero_of_its_go_type(
     assert old_values(release, protocol, WITHOUT_DEFAULTS) == {**expected, **ZEROS}
 
 
+LITERALS = """CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1);
+ALTER TABLE t ADD i INT NOT NULL DEFAULT 1.50; ALTER TABLE t ADD f FLOAT NOT NULL DEFAULT 2.50;
+ALTER TABLE t ADD d DATE NOT NULL DEFAULT '2020-1-2'; ALTER TABLE t ADD e ENUM('x', 'y') NOT NULL DEFAULT 2"""
+WRITTEN = {"i": "1.50", "f": "2.50", "d": "2020-1-2", "e": "2"}
+MADE = {"i": "2", "f": "2.5", "d": "2020-01-02", "e": "y"}
+
+
+@pytest.mark.parametrize(
+    ("release", "written"),
+    [("v4.0.16", "ifde"), ("v5.0.0", "ifd"), ("v6.0.0", "ifd"), ("v6.1.0", "if"), ("v6.1.3", "if"), ("v6.1.4", "")],
+)
+def test_a_default_is_as_it_was_written_before_tidb_6_2(release: str, written: str) -> None:
+    """TiDB's own rows have what the column makes of it (tidb ddl/ddl_api.go getDefaultValue)."""
+    older = {name: (WRITTEN if name in written else MADE)[name] for name in MADE}
+    assert old_values(release, CANAL, f"{LITERALS}; DELETE FROM t") == older
+    newer = old_values(release, CANAL, f"{LITERALS}; DELETE FROM t; INSERT INTO t (id) VALUES (2); DELETE FROM t")
+    assert newer == {**MADE, "e": "2"}
+
+
 @pytest.mark.parametrize(("release", "text"), [("v5.3.0", "CURRENT_TIMESTAMP"), ("v5.3.1", "2025-01-01 00:00:00.003")])
 def test_the_present_default_may_be_a_function(release: str, text: str) -> None:
     sql = ISSUE.partition("; ALTER")[0] + "; ALTER TABLE t ADD c DATETIME(3) NOT NULL DEFAULT NOW(3); DELETE FROM t"

@@ -127,6 +127,19 @@ def test_during_a_diff_the_truth_is_what_a_consumer_has_then(
     assert not (tmp_path / "half").exists()
 
 
+def test_rows_of_a_partition_that_goes_later_are_beside_those_that_are_compared(tmp_path: Path) -> None:
+    """They are copied from the snapshot into a file of their own."""
+    low, high = "PARTITION low VALUES LESS THAN (5)", "PARTITION high VALUES LESS THAN (9)"
+    for side, parts, rows in (("before", f"{low}, {high}", "1\n7\n"), ("after", high, "7\n")):
+        (tmp_path / side).mkdir()
+        table = f"CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY RANGE (id) ({parts});"
+        (tmp_path / side / "shop.t-schema.sql").write_text(table)
+        (tmp_path / side / "shop.t.csv").write_text(rows)
+    run = "diff", tmp_path / "before", tmp_path / "after", "--sink-uri", URI, "--over", "5s", "--ddl-at", "end"
+    assert play(*run, "--truth", tmp_path / "truth", "--at", "4s", "--master", "none") == 0
+    assert state(tmp_path / "truth") == {("shop", "t"): [b"1", b"7"]}
+
+
 def test_spark_writes_the_same_truth(spark: SparkSession, shops: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "changefeed.toml").write_text(FORCED)
     run = ("diff", *shops, "--sink-uri", URI, "--config", tmp_path / "changefeed.toml", "--over", "5s")

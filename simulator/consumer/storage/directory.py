@@ -199,11 +199,7 @@ class StorageDirectory:
         """Return the columns of a DELETE that has the handle key alone; none if all have more. Raises UserError."""
         codec, schema = self.changefeed.codec, self._schema_of(file)
         if self.release is not None and not codec.delete_only_output_handle_key_columns:
-            if (
-                codec.enable_old_value
-                or codec.protocol == CSV.protocol.name
-                and not self.release.delete_without_old_value
-            ):
+            if codec.enable_old_value or codec.protocol == CSV.protocol.name and not self.release.csv_delete_by_key:
                 return ()
         table = self._told_tables.get((schema.schema, schema.table, schema.version))
         names = None if table is None else frozenset(handle_key(table))

@@ -115,6 +115,7 @@ def _verify_opened(
         stream.origin, [*stream.statements, *(StreamStatement(*each.statement, None, each.modes) for each in told)]
     )
     excuses += untold.mistaken_columns(stream.origin, stream.tables)
+    excuses += untold.moved_rows(stream.spec, stream.tables)
     outcome, excused = untold.excused(outcome, excuses)
     summed = results.summaries
     if grown := across_partitions.partition_count_spans(summed, stream.spec):

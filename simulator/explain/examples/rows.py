@@ -110,6 +110,16 @@ OPEN_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
             script="DELETE FROM t",
         ),
     ),
+    "literal_defaults": tuple(
+        ReleaseExample(
+            (),
+            "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); "
+            f"ALTER TABLE t ADD a {column} NOT NULL DEFAULT {literal}",
+            OPEN,
+            script="DELETE FROM t",
+        )
+        for column, literal in (("INT", "1.50"), ("DATE", "'2020-1-1'"), ("ENUM('x', 'y')", "2"))
+    ),
     "older_timestamps_in_utc": (
         ReleaseExample(
             (),

@@ -19,7 +19,6 @@ from simulator.sinks.kafka import library
 from simulator.sinks.kafka.connect import broker_error, client_options, failure, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.settings import RECORD_BATCH_OVERHEAD, KafkaSettings
-from simulator.ticdc.changefeed import partition_count
 
 
 @dataclass(frozen=True)
@@ -54,14 +53,11 @@ def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) ->
         if settings.checks_insync_replicas == "all":
             _check_replicas(admin, settings, default if default in existing else None)
         requested = {
-            topic: partition_count(number, existing[topic], topic, settings.one_error_code)
-            if topic in existing
-            else number
+            topic: settings.partition_count(number, existing[topic], topic) if topic in existing else number
             for topic, number in topics.items()
         }
-        used = {
-            topic: count or requested[default] or settings.new_topic_partitions for topic, count in requested.items()
-        }
+        created = topics[default] or requested[default] or settings.new_topic_partitions
+        used = {topic: count or created for topic, count in requested.items()}
         _create(admin, settings, {topic: used[topic] for topic in topics if topic not in existing})
     ceiling = min(limits.values()) - RECORD_BATCH_OVERHEAD
     lowered = _lowered(settings, limits[default])

@@ -24,7 +24,6 @@ from simulator.ticdc.changefeed.model import (
     Sasl,
     Storage,
     Tls,
-    partition_count,
 )
 from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.changefeed.sink_uri import parse_uri, typed_parameters, without_parameters

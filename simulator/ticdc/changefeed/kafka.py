@@ -79,6 +79,7 @@ def kafka(settings: ChangefeedSettings) -> Kafka:
         sasl=security.sasl(settings),
         tls=security.tls(settings),
         new_topic_partitions=release.new_topic_partitions,
+        partition_num_limits=release.partition_num_limits,
         topic_limit=release.topic_limit,
         topic_limit_margin=release.topic_limit_margin,
         checks_insync_replicas=release.checks_insync_replicas,

@@ -124,6 +124,9 @@ class Kafka:
     new_topic_partitions: int = 3
     """Partitions of a topic that TiCDC creates without `partition-num`."""
 
+    partition_num_limits: bool = True
+    """Whether a default topic with more partitions than `partition-num` is used up to that number."""
+
     topic_limit: str = "lowers"
     """What happens if a topic accepts less than max-message-bytes, as in `Codec.topic_limit`."""
 
@@ -140,6 +143,20 @@ class Kafka:
     def partitions(self) -> int:
         """Partitions of a topic that does not exist yet."""
         return self.partition_num or self.new_topic_partitions
+
+    def partition_count(self, number: int | None, actual: int, topic: str = "") -> int:
+        """Return how many partitions to use of a topic that has `actual`: the first `number`, or all.
+
+        Raise ChangefeedError if there are fewer than `number` (`SetPartitionNum`, tiflow v8.5.3
+        pkg/sink/kafka/options.go).
+        """
+        if number is not None and number > actual:
+            text = (
+                f"the number of partition ({number}) specified in sink-uri is more than that of actual topic ({actual})"
+            )
+            code = "CDC:ErrKafkaInvalidConfig" if self.one_error_code else "CDC:ErrKafkaInvalidPartitionNum"
+            raise ChangefeedError(text + (f": {topic}" if topic else ""), code)
+        return (number or actual) if self.partition_num_limits else actual
 
 
 @dataclass(frozen=True)
@@ -210,15 +227,3 @@ class Changefeed:
     def checkpoint_interval_ms(self, resolved_interval_ms: int) -> int:
         """Return the simulated time between checkpoints: those of a storage wait for its files."""
         return max(resolved_interval_ms, self.storage.flush_interval_ms) if self.storage else resolved_interval_ms
-
-
-def partition_count(number: int | None, actual: int, topic: str = "", one_error_code: bool = False) -> int:
-    """Return how many partitions to use of a topic that has `actual`: the first `number`, or all.
-
-    Raise ChangefeedError if there are fewer than `number` (`SetPartitionNum`, tiflow v8.5.3 pkg/sink/kafka/options.go).
-    """
-    if number is not None and number > actual:
-        text = f"the number of partition ({number}) specified in sink-uri is more than that of actual topic ({actual})"
-        code = "CDC:ErrKafkaInvalidConfig" if one_error_code else "CDC:ErrKafkaInvalidPartitionNum"
-        raise ChangefeedError(text + (f": {topic}" if topic else ""), code)
-    return number or actual

@@ -100,8 +100,8 @@ def follows_from_time(route: Route) -> bool:
 class TopicGrowth:
     """An increase of a topic's partitions.
 
-    TiCDC asks Kafka every ten minutes for the number of partitions of every topic except the default one. It uses at
-    most partition-num of them, which a changefeed reads when it starts or resumes (tiflow v8.5.3:
+    TiCDC asks Kafka every ten minutes for the number of partitions of every topic except the default one, of which it
+    uses partition-num, read when a changefeed starts or resumes (tiflow v8.5.3:
     cdc/sink/dmlsink/mq/manager/kafka_manager.go fetchAllTopicsPartitionsNum).
     """
 

@@ -396,7 +396,7 @@ def start(sink_uri: str, toml: str, tables: Sequence[Table], release: Release) -
     topic = re.search(r" \(topic has (\d+)\)$", sink_uri)
     made = changefeed.load(sink_uri[: topic.start()] if topic else sink_uri, toml, release)
     if topic:
-        assert changefeed.partition_count(made.kafka.partition_num, int(topic.group(1))) == made.kafka.partition_num
+        assert made.kafka.partition_count(made.kafka.partition_num, int(topic.group(1))) == made.kafka.partition_num
     replication(made.rules, made.case_sensitive, made.ignore_txn_start_ts, release)
     check_expressions(event_filters(made.event_filters, release, made.case_sensitive), tables)
     dispatch.verify_tables(dispatch.router(made, release), tables)

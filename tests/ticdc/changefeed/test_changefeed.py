@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulator.errors import ChangefeedError
-from simulator.ticdc.changefeed import DispatchRule, Kafka, Tls, load, load_file, partition_count
+from simulator.ticdc.changefeed import DispatchRule, Kafka, Tls, load, load_file
 from simulator.ticdc.changefeed.go import parse_duration
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
@@ -160,9 +160,9 @@ def test_the_files_name_is_in_its_mistakes(tmp_path: Path) -> None:
 
 
 def test_more_partitions_than_a_topic_has_are_refused() -> None:
-    assert [partition_count(asked, 3) for asked in (None, 2, 3)] == [3, 2, 3]
+    assert [Kafka(()).partition_count(asked, 3) for asked in (None, 2, 3)] == [3, 2, 3]
     with pytest.raises(ChangefeedError, match=r"partition \(4\) specified in sink-uri is more than .* topic \(3\)"):
-        partition_count(4, 3)
+        Kafka(()).partition_count(4, 3)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from simulator.errors import ChangefeedError
 from simulator.releases import Release, availability, find, option_names
 from simulator.releases.compare import parse_release
 from simulator.ticdc.changefeed import Changefeed, encoder, keys, load
-from simulator.ticdc.changefeed.model import partition_count
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.dispatch import topics
 
@@ -505,8 +504,19 @@ def test_more_partitions_than_the_topic_has_have_the_releases_code() -> None:
     ):
         kafka = loaded(release, f"{OPEN}&partition-num=4", "", architecture).kafka
         with pytest.raises(ChangefeedError) as caught:
-            partition_count(kafka.partition_num, 3, "shop", kafka.one_error_code)
+            kafka.partition_count(kafka.partition_num, 3, "shop")
         assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("releases", "used"),
+    [("v5.4.3 v6.5.6 v7.1.3 v7.5.0 v8.5.3", 2), ("v6.0.0 v6.1.7 v6.5.5 v6.6.0 v7.0.0 v7.1.2 v7.2.0 v7.4.0", 4)],
+)
+def test_partition_num_limits_a_default_topic_that_has_more(releases: str, used: int) -> None:
+    """Not where TiCDC asks Kafka for the number (tiflow issue 9952, cdc/sink/mq/manager/kafka_manager.go)."""
+    for release in releases.split():
+        kafka = loaded(release, f"{OPEN}&partition-num=2", "").kafka
+        assert (release, kafka.partition_count(kafka.partition_num, 4)) == (release, used)
 
 
 SPANS = "[scheduler]\nenable-table-across-nodes = true\n"

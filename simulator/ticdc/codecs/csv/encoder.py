@@ -59,7 +59,7 @@ def _encode_operation(
     changes: OperationRows, columns: Sequence[Column], options: CodecOptions, release: Release
 ) -> pa.Array:
     if changes.operation == "DELETE":
-        known = None if options.enable_old_value or not release.delete_without_old_value else _handle_columns(changes)
+        known = None if options.enable_old_value or not release.csv_delete_by_key else _handle_columns(changes)
         return join(*_line(b"D", changes, changes.before(), columns, options, release, known), null=b"")
     if changes.operation == "UPDATE" and options.csv.output_old_value:
         images = (changes.before(), changes.after())

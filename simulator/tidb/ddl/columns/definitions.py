@@ -40,7 +40,7 @@ def build_checked_column(
     """Check a definition and return its column; `charset` is the table's charset and collation. Raises DdlError."""
     check_definition(definition, charset, session)
     with converting_errors("types:1105"):
-        return build_column(definition, charset, target.text)
+        return build_column(definition, charset, target.text, literal=session.release.literal_defaults)
 
 
 def check_definition(
@@ -160,7 +160,7 @@ def column_default(default: syntax.ColumnDefault, column: Column, session: Sessi
         raise tidb_error("ddl:1101", column.name)
     code = "ddl:1067" if kind in ("enum", "set", "date", "datetime") else "types:1067"
     try:
-        text, is_expression = default_text(default, column.type, "")
+        text, is_expression = default_text(default, column.type, "", session.release.literal_defaults)
     except SchemaError as error:
         if kind == "time" and default.kind in ("string", "number"):
             raise error_with_text("types:1292", f"Truncated incorrect time value: '{default.text}'") from error

@@ -1,8 +1,9 @@
 """DEFAULT values: the text that TiDB stores of one, and the value that the column makes of that text.
 
 TableInfo keeps a literal much as it was written: `'70'` of a YEAR, `2.50` of a DECIMAL(10,0), the shortest bytes of a
-BIT's number. Only integers, floats, members, dates and times are converted first. An expression stays SQL text. The text
-that TiDB stores is `Column.default` and `Column.origin_default`; rows have the `row_default`.
+BIT's number. Only integers, floats, members, dates and times are converted first, and TiDB before 6.2 converts fewer
+(`Release.literal_defaults`). An expression stays SQL text. The text that TiDB stores is `Column.default` and
+`Column.origin_default`; rows have the `row_default`.
 
 Sources: tidb v8.0.0 pkg/ddl/ddl_api.go getDefaultValue, setDefaultValueWithBinaryPadding; pkg/parser/model ColumnInfo
 (DefaultValue, DefaultValueBit, OriginDefaultValue, OriginDefaultValueBit); pkg/table/column.go GetColDefaultValue.
@@ -11,6 +12,7 @@ Sources: tidb v8.0.0 pkg/ddl/ddl_api.go getDefaultValue, setDefaultValueWithBina
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from functools import lru_cache
 
@@ -22,10 +24,12 @@ from simulator.tidb.syntax.definitions import literal_bytes
 from simulator.tidb.values import spellings
 
 
-def default_text(default: syntax.ColumnDefault | None, type: ColumnType, where: str) -> tuple[str | None, bool]:
+def default_text(
+    default: syntax.ColumnDefault | None, type: ColumnType, where: str, literal: Collection[str] = ()
+) -> tuple[str | None, bool]:
     """Return the default as TiDB stores it, None for NULL or no default, and whether it is an expression.
 
-    Raises SchemaError, with a text that begins with `where`, for a value that the type does not have.
+    `literal` is the release's `literal_defaults`. Raises SchemaError, with a text that begins with `where`, for a value that the type does not have.
     """
     if default is None or default.kind == "null":
         return None, False
@@ -34,13 +38,15 @@ def default_text(default: syntax.ColumnDefault | None, type: ColumnType, where: 
     text = value_text(default, type)
     if text is None:
         raise SchemaError(f"{where}: invalid default {default.text!r} for a column of type {type.name}")
-    return _stored_text(default, type, text), False
+    return _stored_text(default, type, text, literal), False
 
 
-def _stored_text(default: syntax.ColumnDefault, type: ColumnType, value: str) -> str:
+def _stored_text(default: syntax.ColumnDefault, type: ColumnType, value: str, literal: Collection[str]) -> str:
     """Return what TableInfo keeps of a literal; bytes are text in Latin-1. `value` is what the column makes of it."""
     kind = family(type)
     is_bytes = default.kind in ("hex", "bit")
+    if kind in literal and not is_bytes:
+        return literal_text(default)
     if kind == "float":
         return positional_float(value, type)
     if kind == "bit":
@@ -106,7 +112,8 @@ def stored_value(stored: str | None, type: ColumnType) -> str | None:
         return str(int.from_bytes(stored.encode("latin-1"), "big"))
     if is_binary(type):
         return stored
-    return value_text(syntax.ColumnDefault("string", stored), type)
+    text = value_text(syntax.ColumnDefault("string", stored), type)
+    return numbered_members(stored, type) if text is None and type.name == "enum" else text
 
 
 def value_text(default: syntax.ColumnDefault, type: ColumnType) -> str | None:

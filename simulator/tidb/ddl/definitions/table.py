@@ -6,7 +6,7 @@ foreign keys (TiDB: pkg/ddl/create_table.go).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb import syntax
@@ -33,16 +33,19 @@ def build_table(
     statement: str,
     default: tuple[str, str] = DEFAULT_CHARSET,
     clustered_index: str = "ON",
+    literal: Collection[str] = (),
 ) -> Table:
     """Return the table of a CREATE TABLE. Raises SchemaError.
 
-    Positions point into `text`; `default` is the charset and collation of the database.
+    Positions point into `text`; `default` is the charset and collation of the database, and `literal` the release's
+    `literal_defaults`.
     """
     options = {option.name: option.value for option in definition.options}
     where = f"{position(text, definition.at)}: table {definition.name!r}"
     charset = resolve_charset_and_collation(options.get("CHARSET", ""), options.get("COLLATE", ""), default, where)
     columns = tuple(
-        build_column(column, charset, text, id=number) for number, column in enumerate(definition.columns, 1)
+        build_column(column, charset, text, id=number, literal=literal)
+        for number, column in enumerate(definition.columns, 1)
     )
     names = column_names(columns, definition, text)
     keys = build_keys(definition, columns, names, text, definition.schema or schema, clustered_index)
@@ -86,12 +89,17 @@ def build_ttl(options: Mapping[str, str]) -> TimeToLive | None:
 
 
 def build_column(
-    definition: syntax.ColumnDefinition, default: tuple[str, str], text: str, prose: bool = False, id: int = 0
+    definition: syntax.ColumnDefinition,
+    default: tuple[str, str],
+    text: str,
+    prose: bool = False,
+    id: int = 0,
+    literal: Collection[str] = (),
 ) -> Column:
     """Return a column with its complete type; keys may make it NOT NULL later. Raises SchemaError."""
     where = f"{position(text, definition.type.at)}: column {definition.name!r}"
     type = build_type(definition.type, definition.text("collate"), default, where, prose)
-    value, is_expression = default_text(definition.default, type, where)
+    value, is_expression = default_text(definition.default, type, where, literal)
     return Column(
         name=definition.name,
         type=type,

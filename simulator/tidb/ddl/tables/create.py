@@ -128,6 +128,7 @@ def build_new_table(
             text,
             (database.charset, database.collation),
             session.clustered_index,
+            session.release.literal_defaults,
         )
     if session.check_constraints:
         check_new_checks(definition, table)

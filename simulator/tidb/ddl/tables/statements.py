@@ -155,7 +155,7 @@ def repair_table(statement: syntax.RepairTable, text: str, session: Session) -> 
     def change(catalog: Catalog) -> Catalog:
         table = existing_table(catalog, *session.qualified_name(statement.table))
         with converting_errors("ddl:1105"):
-            new = build_table(statement.definition, table.schema, text, text)
+            new = build_table(statement.definition, table.schema, text, text, literal=session.release.literal_defaults)
         return with_table(without_table(catalog, table), new)
 
     job = Job(Action.REPAIR_TABLE, text, statement, *session.existing_name(statement.table))
