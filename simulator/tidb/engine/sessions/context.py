@@ -44,7 +44,8 @@ class StatementContext(Context):
         ignore: bool = False,
         inserting: bool = False,
     ) -> None:
-        """`read_ts` is NEWEST for a statement that writes or locks. `inserting` is true for INSERT and REPLACE."""
+        """`read_ts` is `transaction.current_ts` for a statement that writes or locks. `inserting` is true for INSERT and
+        REPLACE."""
         settings = session.settings
         self.time: datetime = clock.statement_time(settings, now_ms)
         """The time of the statement in UTC."""
