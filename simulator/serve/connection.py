@@ -296,8 +296,10 @@ class ClientConnection(Connection):
             if wants_cursor:
                 prepared.rows = rows
             else:
-                for row in rows:
-                    await self.stream.write(row, drain=False)
+                while batch := list(islice(rows, MANY_ROWS)):
+                    self.stream.write_many(batch)
+                    if len(batch) == MANY_ROWS:
+                        await self.stream.drain()
             await self.stream.write(self._answers.end(outcome, CURSOR if wants_cursor else NO_FLAGS))
 
     def _prepared(self, number: int) -> ServerStatement:
@@ -347,8 +349,9 @@ class ClientConnection(Connection):
         self.stream.write_many([*self._answers.columns(result.columns)])
         encoded = wire.text_columns(result.columns)
         for start in range(0, len(result.rows), MANY_ROWS):
+            if start:
+                await self.stream.drain()
             self.stream.write_text_rows(result.rows[start : start + MANY_ROWS], encoded)
-            await self.stream.drain()
         await self.stream.write(self._answers.end(outcome, flags))
 
     @property

@@ -27,6 +27,23 @@ TLS_SHUTDOWN_SECONDS = 1.0
 TOO_LARGE = SqlError(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes")
 
 
+class GatheringWriter:
+    """Sends what is written at once when it is drained: an answer is many packets."""
+
+    def __init__(self, writer: asyncio.StreamWriter | CompressedStreams) -> None:
+        self._writer = writer
+        self._data = bytearray()
+
+    def write(self, data: bytes | bytearray) -> None:
+        self._data += data
+
+    async def drain(self) -> None:
+        data, self._data = self._data, bytearray()
+        if data:
+            self._writer.write(data)
+        await self._writer.drain()
+
+
 class ClientStream:
     """Reads whole packets, and writes by a `MysqlStream`, from which no class can inherit.
 
@@ -60,12 +77,14 @@ class ClientStream:
         self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         self._reader: asyncio.StreamReader | CompressedStreams = reader
         self._out = MysqlStream(reader, self._writer)
+        self._out.writer = GatheringWriter(self._writer)  # type: ignore[assignment]
         self._out.seq.value = self._sequence
 
     def compress(self) -> None:
         """Read and write compressed frames from now on."""
         assert isinstance(self._reader, asyncio.StreamReader) and self._writer is not None
-        self._reader = self._out.writer = CompressedStreams(self._reader, self._writer)  # type: ignore[assignment]
+        self._reader = streams = CompressedStreams(self._reader, self._writer)
+        self._out.writer = GatheringWriter(streams)  # type: ignore[assignment]
 
     async def close(self) -> None:
         if self._writer is None:
