@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from ssl import SSLContext
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -92,6 +93,16 @@ class Server:
         if self._thread is None:
             return self.call_from_other_thread(function)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.call_from_other_thread, function)
+
+    async def call_briefly(self, function: Callable[[bool], Returned]) -> Returned:
+        """Return what a function returns that does not block, called between two statements: with true if it holds up all
+        clients, as a change of threads takes longer than most statements."""
+        if self._thread is None or not self._turn.acquire(blocking=False):
+            return await self.call(partial(function, False))
+        try:
+            return function(True)
+        finally:
+            self._turn.release()
 
     def call_from_other_thread(self, function: Callable[[], Returned]) -> Returned:
         """Return what a function returns that is called between two statements."""

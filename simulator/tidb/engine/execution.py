@@ -31,7 +31,7 @@ from simulator.tidb.engine.writes.insert import insert
 from simulator.tidb.engine.writes.load_data import load_data
 from simulator.tidb.engine.writes.update import update
 from simulator.tidb.errors import not_simulated, sql_error_with_text
-from simulator.tidb.storage.locks import LockWait
+from simulator.tidb.storage.locks import LockWait, TooLong
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.load_data import LoadFile
 from simulator.tidb.syntax.show import Show
@@ -110,7 +110,7 @@ def _change_rows(session: Session, statement: syntax.RowStatement | LoadFile, no
         outcome = ROW_STATEMENTS[type(statement)](statement, context)
         committed = session.end_statement(transaction, now_ms)
     except BaseException as error:
-        if not isinstance(error, LockWait):
+        if not isinstance(error, LockWait | TooLong):
             session.given_ids = []
         transaction.undo(position)
         session.refuse_statement(transaction)
