@@ -40,6 +40,10 @@ DELIVERY_SECONDS = 0.05
 """How long messages wait for those of later commits: together they cost less. In TiCDC a commit waits for a resolved ts,
 which takes longer."""
 
+DELIVERY_SHARE = 8
+MOST_DELIVERY_SECONDS = 0.2
+"""They wait as many times as long as the last delivery took, if that is longer, but not longer than this."""
+
 
 INTERRUPTED_SECONDS = 3.0
 """How long the end of the server waits for a statement that it has interrupted."""
@@ -77,6 +81,7 @@ class Server:
         self._version, self._ssl = version, ssl
         self._tick, self.simulator_call, self._deliver = tick, simulator_call, deliver
         self._delivery: asyncio.Task[None] | None = None
+        self._delivery_took = 0.0
         self._error: BaseException | None = None
         self._turn = threading.Lock()
         self._thread = ThreadPoolExecutor(1, "ticdc-sim-database") if deliver is not None else None
@@ -124,9 +129,10 @@ class Server:
             self._delivery = self._started(self._deliver_soon(self._deliver))
 
     async def _deliver_soon(self, deliver: Callable[[], None]) -> None:
-        await asyncio.sleep(DELIVERY_SECONDS)
-        self._delivery = None
+        await asyncio.sleep(min(max(DELIVERY_SECONDS, DELIVERY_SHARE * self._delivery_took), MOST_DELIVERY_SECONDS))
+        self._delivery, began = None, time.monotonic()
         await self.call(deliver)
+        self._delivery_took = time.monotonic() - began
 
     def _started(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Return a task that does the work; its error ends the server."""

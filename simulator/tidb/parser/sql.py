@@ -76,7 +76,7 @@ def parse_sql(
     Raises SqlError: 1064 with line and column for what TiDB cannot parse and for a second statement, 1235 for what is
     not simulated. Raises DdlError for DDL that is wrong in itself.
     """
-    if not parameters:
+    if parameters is None:
         return _parse_text(text, sql_mode, parameters)
     return TEMPLATES.statement((text, sql_mode), partial(_parse_text, text, sql_mode), parameters)
 
@@ -124,7 +124,7 @@ def parse_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[s
     if words.startswith(("LOAD DATA", "IMPORT INTO", "BATCH ")):
         raise NOT_PREPARED
     count = sum(token.token_type is TokenType.PLACEHOLDER for token in statements[0])
-    statement = parse_sql(text, sql_mode, parameters=[syntax.Literal("integer", "1")] * count)
+    statement = parse_sql(text, sql_mode, parameters=[syntax.Literal("integer", "1") for _ in range(count)])
     assert statement is not None, "it has tokens"
     if isinstance(statement, syntax.Prepare | syntax.Execute | syntax.Deallocate):
         raise NOT_PREPARED

@@ -72,7 +72,10 @@ def template_of(parse: Parse, values: Sequence[Node]) -> Fill | None:
         return None
     places = {id(value): place for place, value in enumerate(values)}
     found: list[int] = []
-    fill = _filler(parse(values), places, found)
+    statement = parse(values)
+    if not values:
+        return lambda values: statement
+    fill = _filler(statement, places, found)
     if fill is None or sorted(found) != list(range(len(values))):
         return None
     others = [_other(value) for value in values]
