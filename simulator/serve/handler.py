@@ -212,6 +212,12 @@ class ClientHandler:
         session.resumed.append(int(session.killed and not pause.lock))
         return True
 
+    @property
+    def uptime_seconds(self) -> int:
+        """How long the database has been running."""
+        now_ms = self._server.database.now_ms
+        return (now_ms - (self.client.session.database.started_ms or now_ms)) // 1000
+
     def _lock_wait_seconds(self) -> float:
         value = self.client.session.settings.settings.get(LOCK_WAIT_TIMEOUT)
         return float(value) if value else LOCK_WAIT_SECONDS
