@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from ssl import SSLContext
+from types import MappingProxyType
 
 from mysql_mimic import packets
 from mysql_mimic.auth import AuthInfo, Forbidden, IdentityProvider, Success
@@ -27,7 +29,7 @@ from simulator.errors import DdlError, SimulatorError, SqlError
 from simulator.serve import wire
 from simulator.serve.answers import CURSOR, LAST_ROW, MORE, NO_FLAGS, Answers
 from simulator.serve.handler import ClientHandler
-from simulator.serve.parameters import ParameterTypes, Reader, read_parameters
+from simulator.serve.parameters import ParameterTypes, Reader, malformed, read_parameters
 from simulator.serve.query_text import query_text
 from simulator.serve.stream import ClientStream
 from simulator.tidb.engine.sessions.outcome import StatementOutcome
@@ -296,8 +298,10 @@ class ClientConnection(Connection):
             if wants_cursor:
                 prepared.rows = rows
             else:
-                for row in rows:
-                    await self.stream.write(row, drain=False)
+                while batch := list(islice(rows, MANY_ROWS)):
+                    self.stream.write_many(batch)
+                    if len(batch) == MANY_ROWS:
+                        await self.stream.drain()
             await self.stream.write(self._answers.end(outcome, CURSOR if wants_cursor else NO_FLAGS))
 
     def _prepared(self, number: int) -> ServerStatement:
@@ -314,6 +318,48 @@ class ClientConnection(Connection):
             rows = list(islice(statement.rows, count))
             self.stream.write_many([*rows, self._answers.end(None, LAST_ROW if len(rows) < count else CURSOR)])
             await self.stream.drain()
+
+    async def command_phase(self) -> None:
+        """Answer the commands of the client until it quits."""
+        try:
+            while (data := await self.stream.read())[:1] != QUIT:
+                await self._answer_command(data)
+        except ConnectionClosed:
+            pass
+
+    async def _answer_command(self, data: bytes) -> None:
+        """Answer a command, by its error or that of KILL QUERY as well."""
+        try:
+            if data[:1] not in COMMANDS:
+                raise SqlError(1105, "HY000", f"command {data[0] if data else 0} not supported now")
+            await COMMANDS[data[:1]](self, data[1:])
+        except ConnectionClosed:
+            raise
+        except asyncio.CancelledError:
+            if self._kill is not KillKind.QUERY or self._task is None:
+                raise
+            self._kill = None
+            self._task.uncancel()
+            await self.stream.write(wire.error_packet(sql_error(1317)))
+        except Exception as error:
+            await self.stream.write(self.error(msg=error))
+        finally:
+            self.stream.reset_seq()
+
+    async def _set_option(self, data: bytes) -> None:
+        """Allow several statements in a query, or do not (tidb pkg/server/conn_stmt.go, handleSetOption)."""
+        option = Reader(data).number("<H")
+        if option > 1:
+            raise malformed()
+        self.capabilities |= Capabilities.CLIENT_MULTI_STATEMENTS
+        if option == 1:
+            self.capabilities ^= Capabilities.CLIENT_MULTI_STATEMENTS
+        await self.stream.write(self._answers.end(None))
+
+    async def _statistics(self, data: bytes) -> None:
+        """Answer with what TiDB knows, the seconds since its start (tidb pkg/server/conn.go, writeStats)."""
+        told = f"Uptime: {self.handler.uptime_seconds}  Threads: 0  Questions: 0  Slow queries: 0  Opens: 0  Flush tables: 0  "
+        await self.stream.write(f"{told}Open tables: 0  Queries per second avg: 0.000".encode())
 
     async def handle_ping(self, data: bytes) -> None:
         await self.stream.write(self._answers.ok())
@@ -347,8 +393,9 @@ class ClientConnection(Connection):
         self.stream.write_many([*self._answers.columns(result.columns)])
         encoded = wire.text_columns(result.columns)
         for start in range(0, len(result.rows), MANY_ROWS):
+            if start:
+                await self.stream.drain()
             self.stream.write_text_rows(result.rows[start : start + MANY_ROWS], encoded)
-            await self.stream.drain()
         await self.stream.write(self._answers.end(outcome, flags))
 
     @property
@@ -366,3 +413,25 @@ class ClientConnection(Connection):
             return wire.error_packet(error)
         text = str(error) if isinstance(error, SimulatorError) else f"a defect of the simulator: {error!r}"
         return wire.error_packet(SqlError(int(kwargs.get("code", 1105)), "HY000", text))  # type: ignore[call-overload]
+
+
+QUIT = b"\x01"
+COMMANDS: Mapping[bytes, Callable[[ClientConnection, bytes], Awaitable[None]]] = MappingProxyType(
+    {
+        b"\x02": ClientConnection.handle_init_db,
+        b"\x03": ClientConnection.handle_query,
+        b"\x04": ClientConnection.handle_field_list,
+        b"\x09": ClientConnection._statistics,
+        b"\x0e": ClientConnection.handle_ping,
+        b"\x11": ClientConnection.handle_change_user,
+        b"\x16": ClientConnection.handle_stmt_prepare,
+        b"\x17": ClientConnection.handle_stmt_execute,
+        b"\x18": ClientConnection.handle_stmt_send_long_data,
+        b"\x19": ClientConnection.handle_stmt_close,
+        b"\x1a": ClientConnection.handle_stmt_reset,
+        b"\x1b": ClientConnection._set_option,
+        b"\x1c": ClientConnection.handle_stmt_fetch,
+        b"\x1f": ClientConnection.handle_reset_connection,
+    }
+)
+"""By the first byte of the packet (tidb pkg/server/conn.go, dispatch)."""

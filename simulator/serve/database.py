@@ -29,9 +29,12 @@ from simulator.tidb.engine.sessions.session_variables import new_session, with_g
 from simulator.tidb.engine.sessions.settings import Process, SqlSession
 from simulator.tidb.engine.system_tables.server import own_process
 from simulator.tidb.engine.writes.load_data import check_load
+from simulator.tidb.storage.locks import TooLong
 from simulator.tidb.syntax.load_data import LoadData, LoadFile
 
 Returned = TypeVar("Returned")
+
+BRIEF_SECONDS = 0.02
 
 HISTORY_MS = 10 * 60 * 1000
 """How long versions of rows are kept: the default of tidb_gc_life_time."""
@@ -128,19 +131,23 @@ class SharedDatabase:
         return position.now_ms if self._clock is None else position.not_before(self._clock()).now_ms
 
     def execute(
-        self, client: Client, statement: syntax.SqlStatement | LoadFile, text: str
+        self, client: Client, statement: syntax.SqlStatement | LoadFile, text: str, brief: bool = False
     ) -> StatementOutcome | FailedStatement:
-        """Execute a statement.
+        """Execute a statement; if it is to be `brief`, it raises TooLong after BRIEF_SECONDS.
 
         Raises LockWait and Pause, after which it may be executed again; DeliveryError if the changefeed cannot send now,
         with no effect; and `failure` if it has stopped, after the transaction was rolled back.
         """
         session, now_ms = client.session, self.now_ms
-        session.killed = False
+        session.killed, before = False, session.settings
+        session.patience = time.monotonic() + BRIEF_SECONDS if brief else None
         try:
             outcome = self.running.watch(
                 client.number, session.kill, partial(execute, session, statement, text, now_ms)
             )
+        except TooLong:
+            session.settings = before
+            raise
         except SimulatorError as error:
             if not isinstance(error, DeliveryError) or self.refuses:
                 session.roll_back()
@@ -151,9 +158,23 @@ class SharedDatabase:
         if session.settings.global_settings is not self._global_settings:
             self._set_globals(session.settings.global_settings)
         is_commit = session.transaction is None and not isinstance(statement, syntax.SessionStatement)
-        if is_commit and not outcome.events and not isinstance(outcome, FailedStatement) and self.failure is None:
+        if (
+            self._clock is None
+            and is_commit
+            and not outcome.events
+            and not isinstance(outcome, FailedStatement)
+            and self.failure is None
+        ):
             self._try_to_send(lambda: self.changefeed.send_events((), now_ms, prompt=False))
         return outcome
+
+    def is_brief(self, client: Client, statement: syntax.SqlStatement | LoadFile) -> bool:
+        """Return whether a statement has nothing to commit, so that it does not block."""
+        if isinstance(statement, syntax.RowStatement):
+            return client.session.transaction is not None
+        if isinstance(statement, syntax.Begin):
+            return client.session.transaction is None
+        return isinstance(statement, syntax.SelectStatement)
 
     def _publish(self, events: Sequence[Event], session: Session, now_ms: int) -> None:
         """Hand events to the changefeed. Raises SimulatorError if it cannot take them; then nothing is committed."""

@@ -21,7 +21,7 @@ from simulator.tidb.engine.sessions.result_columns import ResultColumn, table_co
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.storage.locks import LockWait, Pause
+from simulator.tidb.storage.locks import LockWait, Pause, TooLong
 from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.load_data import LoadData, LoadFile
 from simulator.tidb.syntax.session import SqlStatement
@@ -53,6 +53,10 @@ class Transactions(Protocol):
 
     async def call(self, function: Callable[[], Returned]) -> Returned:
         """Return what a function returns that is called between two statements."""
+
+    async def call_briefly(self, function: Callable[[bool], Returned]) -> Returned:
+        """Return what a function returns that does not block, called between two statements: with true if it holds up all
+        clients."""
 
     def kill(self, number: int, query_only: bool) -> bool:
         """End a connection, or its statement; return False if there is no such connection."""
@@ -158,10 +162,14 @@ class ClientHandler:
     ) -> StatementOutcome | FailedStatement:
         """Execute a statement as often as it waits for something."""
         client, server, paused = self.client, self._server, 0.0
+        execute = partial(server.database.execute, client, statement, text)
+        brief = server.database.is_brief(client, statement)
         while True:
             ended = server.next_end()
             try:
-                return await server.call(partial(server.database.execute, client, statement, text))
+                return await (server.call_briefly(execute) if brief else server.call(execute))
+            except TooLong:
+                brief = False
             except LockWait as wait:
                 await self._wait_for(wait, ended, deadline)
             except Pause as pause:
@@ -203,6 +211,12 @@ class ClientHandler:
                 return False
         session.resumed.append(int(session.killed and not pause.lock))
         return True
+
+    @property
+    def uptime_seconds(self) -> int:
+        """How long the database has been running."""
+        now_ms = self._server.database.now_ms
+        return (now_ms - (self.client.session.database.started_ms or now_ms)) // 1000
 
     def _lock_wait_seconds(self) -> float:
         value = self.client.session.settings.settings.get(LOCK_WAIT_TIMEOUT)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from ssl import SSLContext
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -38,6 +39,10 @@ TICK_SECONDS = 1.0
 DELIVERY_SECONDS = 0.05
 """How long messages wait for those of later commits: together they cost less. In TiCDC a commit waits for a resolved ts,
 which takes longer."""
+
+DELIVERY_SHARE = 8
+MOST_DELIVERY_SECONDS = 0.2
+"""They wait as many times as long as the last delivery took, if that is longer, but not longer than this."""
 
 
 INTERRUPTED_SECONDS = 3.0
@@ -76,6 +81,7 @@ class Server:
         self._version, self._ssl = version, ssl
         self._tick, self.simulator_call, self._deliver = tick, simulator_call, deliver
         self._delivery: asyncio.Task[None] | None = None
+        self._delivery_took = 0.0
         self._error: BaseException | None = None
         self._turn = threading.Lock()
         self._thread = ThreadPoolExecutor(1, "ticdc-sim-database") if deliver is not None else None
@@ -92,6 +98,16 @@ class Server:
         if self._thread is None:
             return self.call_from_other_thread(function)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.call_from_other_thread, function)
+
+    async def call_briefly(self, function: Callable[[bool], Returned]) -> Returned:
+        """Return what a function returns that does not block, called between two statements: with true if it holds up all
+        clients, as a change of threads takes longer than most statements."""
+        if self._thread is None or not self._turn.acquire(blocking=False):
+            return await self.call(partial(function, False))
+        try:
+            return function(True)
+        finally:
+            self._turn.release()
 
     def call_from_other_thread(self, function: Callable[[], Returned]) -> Returned:
         """Return what a function returns that is called between two statements."""
@@ -113,9 +129,10 @@ class Server:
             self._delivery = self._started(self._deliver_soon(self._deliver))
 
     async def _deliver_soon(self, deliver: Callable[[], None]) -> None:
-        await asyncio.sleep(DELIVERY_SECONDS)
-        self._delivery = None
+        await asyncio.sleep(min(max(DELIVERY_SECONDS, DELIVERY_SHARE * self._delivery_took), MOST_DELIVERY_SECONDS))
+        self._delivery, began = None, time.monotonic()
         await self.call(deliver)
+        self._delivery_took = time.monotonic() - began
 
     def _started(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Return a task that does the work; its error ends the server."""

@@ -7,24 +7,42 @@ import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from ssl import SSLContext
-from typing import Any
 
 from mysql_mimic.results import ResultColumn
 from mysql_mimic.stream import ConnectionClosed, MysqlStream
 
 from simulator.errors import SqlError
 from simulator.serve.compression import CompressedStreams
-from simulator.serve.wire import error_packet
+from simulator.serve.wire import error_packet, text_row
 
 MAX_ALLOWED_PACKET = 64 << 20
 """TiDB's default of max_allowed_packet."""
 
 LARGEST_PART = 0xFFFFFF
+LARGE_ROW = 1 << 23
+"""Bytes of a row that MysqlStream is not trusted with: it writes rows of one part."""
 LONGEST_ANSWER = 1 << 16
 TLS_SHUTDOWN_SECONDS = 1.0
 """How long a connection that ends waits for the client's close_notify; asyncio's default is 30 s."""
 
 TOO_LARGE = SqlError(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes")
+
+
+class GatheringWriter:
+    """Sends what is written at once when it is drained: an answer is many packets."""
+
+    def __init__(self, writer: asyncio.StreamWriter | CompressedStreams) -> None:
+        self._writer = writer
+        self._data = bytearray()
+
+    def write(self, data: bytes | bytearray) -> None:
+        self._data += data
+
+    async def drain(self) -> None:
+        data, self._data = self._data, bytearray()
+        if data:
+            self._writer.write(data)
+        await self._writer.drain()
 
 
 class ClientStream:
@@ -60,12 +78,14 @@ class ClientStream:
         self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         self._reader: asyncio.StreamReader | CompressedStreams = reader
         self._out = MysqlStream(reader, self._writer)
+        self._out.writer = GatheringWriter(self._writer)  # type: ignore[assignment]
         self._out.seq.value = self._sequence
 
     def compress(self) -> None:
         """Read and write compressed frames from now on."""
         assert isinstance(self._reader, asyncio.StreamReader) and self._writer is not None
-        self._reader = self._out.writer = CompressedStreams(self._reader, self._writer)  # type: ignore[assignment]
+        self._reader = streams = CompressedStreams(self._reader, self._writer)
+        self._out.writer = GatheringWriter(streams)  # type: ignore[assignment]
 
     async def close(self) -> None:
         if self._writer is None:
@@ -114,10 +134,20 @@ class ClientStream:
             await self._out.write(data, drain)
 
     def write_many(self, packets: Sequence[bytes]) -> None:
+        """Write packets; those that are too long as several parts, the last of which is shorter than the others."""
+        if any(len(packet) >= LARGEST_PART for packet in packets):
+            packets = [
+                packet[start : start + LARGEST_PART]
+                for packet in packets
+                for start in range(0, len(packet) + 1, LARGEST_PART)
+            ]
         self._out.write_many(packets)
 
-    def write_text_rows(self, rows: Sequence[Sequence[Any]], columns: Sequence[ResultColumn]) -> None:
-        self._out.write_text_rows(rows, columns)
+    def write_text_rows(self, rows: Sequence[Sequence[bytes | None]], columns: Sequence[ResultColumn]) -> None:
+        if any(sum(map(len, filter(None, row))) >= LARGE_ROW for row in rows):
+            self.write_many([text_row(row) for row in rows])
+        else:
+            self._out.write_text_rows(rows, columns)
 
     async def drain(self) -> None:
         await self._out.drain()

@@ -51,6 +51,11 @@ def text_columns(columns: Sequence[ResultColumn]) -> list[EncodedColumn]:
     return [EncodedColumn(column.name, ColumnType.VAR_STRING) for column in columns]
 
 
+def text_row(row: Sequence[bytes | None]) -> bytes:
+    """Return a row of the text protocol."""
+    return b"".join(b"\xfb" if value is None else str_len(value) for value in row)
+
+
 def binary_rows(rows: Sequence[Sequence[bytes | None]], columns: Sequence[ResultColumn]) -> Iterator[bytes]:
     """Yield the rows of the binary protocol."""
     encoders = [BINARY.get(column.code, str_len) for column in columns]

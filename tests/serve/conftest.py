@@ -1,13 +1,21 @@
-"""MySQL clients of the served database."""
+"""MySQL clients of the served database, and servers in processes of their own."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pymysql
 import pytest
+
+Start = Callable[..., tuple["subprocess.Popen[bytes]", int]]
+MAIN = "from simulator.cli import main; main()"
 
 
 class Client(pymysql.Connection):
@@ -39,3 +47,27 @@ def connect() -> Iterator[Callable[..., Any]]:
             return client
 
         yield connected
+
+
+@pytest.fixture(name="said")
+def _said(tmp_path: Path) -> Path:
+    """What the newest server writes."""
+    return tmp_path / "said.txt"
+
+
+@pytest.fixture(name="start")
+def _start(said: Path) -> Iterator[Start]:
+    """Starts servers, and says on which port."""
+    with ExitStack() as servers:
+
+        def started(*options: str) -> tuple[subprocess.Popen[bytes], int]:
+            command = [sys.executable, "-c", MAIN, "serve", "--port", "0", *options]
+            with said.open("wb") as output:
+                server = servers.enter_context(subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT))
+            servers.callback(server.kill)
+            while not (port := re.search(r"MySQL clients: 127\.0\.0\.1:(\d+)", said.read_text())):
+                assert server.poll() is None, said.read_text()
+                time.sleep(0.05)
+            return server, int(port[1])
+
+        yield started

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,36 +15,11 @@ import pytest
 
 Connect = Callable[..., Any]
 Start = Callable[..., tuple["subprocess.Popen[bytes]", int]]
-MAIN = "from simulator.cli import main; main()"
 WRITERS = 4
 LONG = "SELECT COUNT(*) FROM n a, n b, n c, n d WHERE a.id + b.id + c.id + d.id = -1"
 INTERRUPTED = 1317
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(name="said")
-def _said(tmp_path: Path) -> Path:
-    """What the newest server writes."""
-    return tmp_path / "said.txt"
-
-
-@pytest.fixture(name="start")
-def _start(said: Path) -> Iterator[Start]:
-    """Starts servers, and says on which port."""
-    with ExitStack() as servers:
-
-        def started(*options: str) -> tuple[subprocess.Popen[bytes], int]:
-            command = [sys.executable, "-c", MAIN, "serve", "--port", "0", *options]
-            with said.open("wb") as output:
-                server = servers.enter_context(subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT))
-            servers.callback(server.kill)
-            while not (port := re.search(r"MySQL clients: 127\.0\.0\.1:(\d+)", said.read_text())):
-                assert server.poll() is None, said.read_text()
-                time.sleep(0.05)
-            return server, int(port[1])
-
-        yield started
 
 
 def write(client: Any, writer: int, acknowledged: list[int]) -> None:

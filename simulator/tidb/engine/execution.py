@@ -31,8 +31,7 @@ from simulator.tidb.engine.writes.insert import insert
 from simulator.tidb.engine.writes.load_data import load_data
 from simulator.tidb.engine.writes.update import update
 from simulator.tidb.errors import not_simulated, sql_error_with_text
-from simulator.tidb.storage.locks import LockWait
-from simulator.tidb.storage.rows import NEWEST
+from simulator.tidb.storage.locks import LockWait, TooLong
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.load_data import LoadFile
 from simulator.tidb.syntax.show import Show
@@ -105,13 +104,13 @@ def _change_rows(session: Session, statement: syntax.RowStatement | LoadFile, no
     transaction = session.begin_statement(now_ms)
     position = transaction.position
     inserting = isinstance(statement, syntax.Insert | LoadFile)
-    context = StatementContext(session, transaction, now_ms, NEWEST, True, statement.ignore, inserting)
+    context = StatementContext(session, transaction, now_ms, transaction.current_ts, True, statement.ignore, inserting)
     session.earlier_ids, session.given_ids = session.given_ids, []
     try:
         outcome = ROW_STATEMENTS[type(statement)](statement, context)
         committed = session.end_statement(transaction, now_ms)
     except BaseException as error:
-        if not isinstance(error, LockWait):
+        if not isinstance(error, LockWait | TooLong):
             session.given_ids = []
         transaction.undo(position)
         session.refuse_statement(transaction)
@@ -136,8 +135,9 @@ def _keep_given_id(context: StatementContext) -> None:
 
 def _query(session: Session, statement: syntax.SelectStatement, now_ms: int) -> StatementOutcome:
     transaction = session.begin_statement(now_ms)
-    newest = statement.locks_rows or transaction.reads_committed
-    context = StatementContext(session, transaction, now_ms, NEWEST if newest else transaction.start_ts)
+    is_current = statement.locks_rows or transaction.reads_committed
+    read_ts = transaction.current_ts if is_current else transaction.start_ts
+    context = StatementContext(session, transaction, now_ms, read_ts)
     limit_ms = int(session.settings.settings.get("max_execution_time", "0"))
     session.deadline = time.monotonic() + limit_ms / 1000 if limit_ms else None
     try:

@@ -20,6 +20,7 @@ from simulator.tidb.parser.ddl import Phrase, fail_at_first_words, first_words, 
 from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_replace, parse_update
 from simulator.tidb.parser.load_data import parse_load_data
 from simulator.tidb.parser.splitting import only_statement, parse_tokens, split_tokens
+from simulator.tidb.parser.templates import Templates
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.parser.value_lists import LEAST, read_rows
 
@@ -75,6 +76,17 @@ def parse_sql(
     Raises SqlError: 1064 with line and column for what TiDB cannot parse and for a second statement, 1235 for what is
     not simulated. Raises DdlError for DDL that is wrong in itself.
     """
+    if parameters is None:
+        return _parse_text(text, sql_mode, parameters)
+    return TEMPLATES.statement((text, sql_mode), partial(_parse_text, text, sql_mode), parameters)
+
+
+TEMPLATES = Templates()
+
+
+def _parse_text(
+    text: str, sql_mode: frozenset[str], parameters: Sequence[syntax.Node] | None
+) -> syntax.SqlStatement | None:
     if parameters is None and len(text) >= LEAST and (listed := read_rows(text)) is not None:
         try:
             short = parse_sql(listed[0], sql_mode)
@@ -112,7 +124,7 @@ def parse_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[s
     if words.startswith(("LOAD DATA", "IMPORT INTO", "BATCH ")):
         raise NOT_PREPARED
     count = sum(token.token_type is TokenType.PLACEHOLDER for token in statements[0])
-    statement = parse_sql(text, sql_mode, parameters=[syntax.Literal("integer", "1")] * count)
+    statement = parse_sql(text, sql_mode, parameters=[syntax.Literal("integer", "1") for _ in range(count)])
     assert statement is not None, "it has tokens"
     if isinstance(statement, syntax.Prepare | syntax.Execute | syntax.Deallocate):
         raise NOT_PREPARED

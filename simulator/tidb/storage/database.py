@@ -111,14 +111,19 @@ class Database:
         ]
 
     def next_ts(self, now_ms: int) -> int:
-        """Return a ts at a millisecond, above all that were given."""
-        self._given_ts = max(self._given_ts + 1, tso.compose(now_ms, tso.ROW_LOGICAL))
+        """Return a commit-ts at a millisecond, above all that were given: the one that the changefeed sends."""
+        return self._next_ts(tso.compose(now_ms, tso.ROW_LOGICAL))
+
+    def _next_ts(self, least: int) -> int:
+        self._given_ts = max(self._given_ts + 1, least)
         return self._given_ts
 
     def begin(self, now_ms: int, pessimistic: bool = True, explicit: bool = True) -> Transaction:
-        """Begin a transaction that sees all commits so far."""
+        """Begin a transaction that sees all commits so far. Its ts is before those of the millisecond, in which others may
+        commit."""
         self.started_ms = self.started_ms or now_ms
-        transaction = Transaction(self.locks, self.next_ts(now_ms), pessimistic, explicit)
+        start_ts = self._next_ts(tso.compose(now_ms - 1, tso.ROW_LOGICAL + 1))
+        transaction = Transaction(self.locks, start_ts, pessimistic, explicit)
         self._open.add(transaction)
         return transaction
 

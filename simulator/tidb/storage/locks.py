@@ -42,6 +42,11 @@ class Pause(Exception):
         self.seconds, self.lock = seconds, lock
 
 
+class TooLong(Exception):
+    """A statement takes longer than `Session.patience`. Its session undoes it, and the caller executes it again without
+    that limit."""
+
+
 class Locks:
     """The locked keys with their owners."""
 

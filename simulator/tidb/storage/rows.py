@@ -82,6 +82,11 @@ class TableRows:
         versions = self.rows.get(handle)
         return versions[-1].ts if versions else 0
 
+    def entry_committed(self, index: int, key: bytes) -> int:
+        """Return the ts of the last commit that wrote an entry of a unique index; 0 for none."""
+        versions = self.entries.get(index, {}).get(key)
+        return versions[-1].ts if versions else 0
+
     def handle_of(self, index: int, key: bytes, ts: int = NEWEST) -> Handle | None:
         """Return the handle of the row that has a key in a unique index; None for none."""
         entry = visible(self.entries.get(index, {}).get(key), ts)

@@ -50,6 +50,7 @@ class Transaction(Owner):
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         self._locked: dict[Hashable, None] = {}
         """The locked keys in their order."""
+        self._selected: list[tuple[TableRows, Handle]] = []
         self._savepoints: list[tuple[str, int]] = []
         self._readers: dict[StoredTable, RowReader] = {}
         self._presumed: list[tuple[int, SqlError]] = []
@@ -57,6 +58,11 @@ class Transaction(Owner):
 
         self._changes: list[Change] | None = None
         """What `changes` returned, until the next write."""
+
+    @property
+    def current_ts(self) -> int:
+        """What a statement that writes or locks reads: the newest commits, unless the transaction is optimistic."""
+        return NEWEST if self.pessimistic else self.start_ts
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -134,17 +140,22 @@ class Transaction(Owner):
 
     def has_used(self, key: Key) -> bool:
         """Return whether it has read or written a table."""
-        return any(
-            object_key(stored.table.schema, stored.table.name) == key and stored.table.temporary != "local"
+        return key in self._used()
+
+    def _used(self) -> set[Key]:
+        return {
+            object_key(stored.table.schema, stored.table.name)
             for stored in self._readers
-        )
+            if stored.table.temporary != "local"
+        }
 
     def _check_use(self, stored: StoredTable) -> None:
-        """Raises LockWait of a DDL statement that waits to change a table, which the transaction has not used yet; SqlError
-        8028 if a column has another type since it began (tidb pkg/sessiontxn; docs: metadata lock)."""
+        """Raises LockWait of a DDL statement that waits to change a table, if the transaction has used none yet: others may
+        wait for one that has; SqlError 8028 if a column has another type since it began (tidb pkg/sessiontxn; docs:
+        metadata lock)."""
+        key = object_key(stored.table.schema, stored.table.name)
         for waiter, keys in self._locks.waiters.items():
-            key = object_key(stored.table.schema, stored.table.name)
-            if waiter is not self and key in keys and not self.has_used(key):
+            if waiter is not self and key in keys and not self._used():
                 raise LockWait(waiter)
         ts, column = stored.changed
         if self.start_ts < ts:
@@ -162,10 +173,19 @@ class Transaction(Owner):
         """Lock the key of a row, which need not exist. Raises LockWait."""
         key = stored.partitions[ordinal], handle
         if key not in self._locked:
+            self._reader(stored)
             self.lock(key)
+
+    def select_row(self, stored: StoredTable, ordinal: int, handle: Handle) -> None:
+        """Lock a row for SELECT … FOR UPDATE; an optimistic transaction remembers it until its commit (tidb
+        pkg/executor/select_lock.go; client-go, Op_Lock). Raises LockWait."""
+        self.lock_row(stored, ordinal, handle)
+        if not self.pessimistic:
+            self._selected.append((stored.partitions[ordinal], handle))
 
     def lock_entry(self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes) -> None:
         """Lock an entry of a unique index, which need not exist. Raises LockWait."""
+        self._reader(stored)
         self.lock((stored.entries(ordinal, key.unpartitioned), key.index_id, value))
 
     def presume(self, stored: StoredTable, ordinal: int, handle: Handle, error: SqlError) -> bool:
@@ -296,16 +316,23 @@ class Transaction(Owner):
             return
         for rows, own in self._rows.items():
             for handle in own:
-                committed = rows.committed(handle)
-                if committed > self.start_ts:
-                    raise _conflict(self.start_ts, committed)
-                owner = self._locks.owner((rows, handle), self)
-                if owner is not None:
-                    if owner.start_ts > self.start_ts:
-                        raise _conflict(self.start_ts, owner.start_ts)
-                    raise LockWait(owner)
+                self._check_key((rows, handle), rows.committed(handle))
+        for (rows, index), entries in self._entries.items():
+            for value in entries:
+                self._check_key((rows, index, value), rows.entry_committed(index, value))
+        for rows, handle in self._selected:
+            self._check_key((rows, handle), rows.committed(handle))
         for _, error in self._presumed:
             raise error
+
+    def _check_key(self, key: Hashable, committed: int) -> None:
+        if committed > self.start_ts:
+            raise _conflict(self.start_ts, committed)
+        owner = self._locks.owner(key, self)
+        if owner is not None:
+            if owner.start_ts > self.start_ts:
+                raise _conflict(self.start_ts, owner.start_ts)
+            raise LockWait(owner)
 
     def write(self, ts: int, safe_ts: int) -> None:
         """Write the buffer into the tables as a commit at `ts`."""

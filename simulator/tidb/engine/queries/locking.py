@@ -36,7 +36,7 @@ class Locking(NamedTuple):
                 for base in self.bases:
                     location = row[base.place]
                     if location is not None:
-                        context.transaction.lock_row(base.stored, *location)
+                        context.transaction.select_row(base.stored, *location)
                 yield row
         except LockWait as wait:
             if self.seconds == 0:

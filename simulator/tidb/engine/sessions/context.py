@@ -17,6 +17,7 @@ from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.context import MAX_WARNINGS, Context
 from simulator.tidb.model.table import Table
 from simulator.tidb.storage.database import Schema, new_table, redefined
+from simulator.tidb.storage.locks import TooLong
 from simulator.tidb.storage.rows import NEWEST
 from simulator.tidb.storage.tables import StoredTable
 from simulator.tidb.storage.transactions import Transaction
@@ -44,7 +45,8 @@ class StatementContext(Context):
         ignore: bool = False,
         inserting: bool = False,
     ) -> None:
-        """`read_ts` is NEWEST for a statement that writes or locks. `inserting` is true for INSERT and REPLACE."""
+        """`read_ts` is `transaction.current_ts` for a statement that writes or locks. `inserting` is true for INSERT and
+        REPLACE."""
         settings = session.settings
         self.time: datetime = clock.statement_time(settings, now_ms)
         """The time of the statement in UTC."""
@@ -111,8 +113,10 @@ class StatementContext(Context):
 
     def check(self) -> None:
         """Raise SqlError 1317 if the statement was killed, 3024 if it takes longer than max_execution_time. Executors call
-        it now and then."""
+        it now and then. Raises TooLong unless SLEEP or GET_LOCK was called."""
         if self.session.killed:
             raise sql_error(1317)
+        if self.session.patience is not None and not self.pauses and time.monotonic() > self.session.patience:
+            raise TooLong
         if self.session.deadline is not None and time.monotonic() > self.session.deadline:
             raise SqlError(3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded")

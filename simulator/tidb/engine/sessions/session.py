@@ -34,6 +34,8 @@ class Session:
         """Whether KILL ends the statement that runs."""
         self.deadline: float | None = None
         """The end of `max_execution_time` of the statement that runs, by time.monotonic."""
+        self.patience: float | None = None
+        """The time by time.monotonic at which the statement that runs raises TooLong."""
 
         self.temporary = TemporaryTables()
         self.sequence_values: dict[Key, int] = {}

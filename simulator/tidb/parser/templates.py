@@ -1,0 +1,118 @@
+"""Statements that are parsed once for many parameters: the tree of a prepared statement, with places for its values.
+
+A template is for values of the same kinds. It is made by two parses with different values, and only if the values of the
+first one, replaced in its tree by those of the second, give the tree of the second: what the parser derives of a value,
+such as the name of a column, is then no part of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from simulator.errors import SimulatorError
+from simulator.tidb import syntax
+from simulator.tidb.syntax.expressions import Literal, Node, Unary
+
+Parse: TypeAlias = "Callable[[Sequence[Node]], syntax.SqlStatement | None]"
+Fill: TypeAlias = "Callable[[Sequence[Node]], Any]"
+
+OTHERS = {
+    "integer": ("7", "8"),
+    "decimal": ("7.5", "8.5"),
+    "float": ("7e0", "8e0"),
+    "string": ("x", "y"),
+    "hex": ("78", "79"),
+}
+"""Two values of a kind."""
+
+MOST = 256
+
+
+class Templates:
+    """The newest templates. A statement has one from its second execution on."""
+
+    def __init__(self) -> None:
+        self._fills: dict[object, Fill | None] = {}
+
+    def statement(self, text: object, parse: Parse, values: Sequence[Node]) -> syntax.SqlStatement | None:
+        """Return the tree of a statement with values, as `parse` does. Raises what that raises."""
+        key = text, kinds_of(values)
+        if key not in self._fills:
+            statement = parse(values)
+            if len(self._fills) >= MOST:
+                self._fills.clear()
+            self._fills[key] = partial(self._second, key, parse)
+            return statement
+        fill = self._fills[key]
+        return parse(values) if fill is None else fill(values)
+
+    def _second(self, key: object, parse: Parse, values: Sequence[Node]) -> syntax.SqlStatement | None:
+        self._fills[key] = template_of(parse, values)
+        return parse(values)
+
+
+def kinds_of(values: Sequence[Node]) -> tuple[object, ...]:
+    """Return what values must have in common to share a template."""
+    return tuple(
+        (value.kind, value.charset)
+        if isinstance(value, Literal)
+        else (value.operator, value.operand.kind)
+        if isinstance(value, Unary) and isinstance(value.operand, Literal)
+        else value
+        for value in values
+    )
+
+
+def template_of(parse: Parse, values: Sequence[Node]) -> Fill | None:
+    """Return what makes a tree of values of the same kinds; None if they must be parsed."""
+    if len({id(value) for value in values}) < len(values):
+        return None
+    places = {id(value): place for place, value in enumerate(values)}
+    found: list[int] = []
+    statement = parse(values)
+    if not values:
+        return lambda values: statement
+    fill = _filler(statement, places, found)
+    if fill is None or sorted(found) != list(range(len(values))):
+        return None
+    others = [_other(value) for value in values]
+    try:
+        return fill if fill(others) == parse(others) else None
+    except SimulatorError:
+        return None
+
+
+def _other(value: Node) -> Node:
+    if isinstance(value, Unary):
+        return replace(value, operand=_other(value.operand))
+    if not isinstance(value, Literal) or value.kind not in OTHERS:
+        return value
+    one, other = OTHERS[value.kind]
+    return replace(value, text=other if value.text == one else one)
+
+
+def _filler(node: Any, places: dict[int, int], found: list[int]) -> Fill | None:
+    """Return what replaces the values in a part of a tree, and append their places; None for a part without any."""
+    place = places.get(id(node))
+    if place is not None:
+        found.append(place)
+        return lambda values: values[place]
+    if isinstance(node, tuple):
+        fillers = [_filler(each, places, found) for each in node]
+        if not any(fillers):
+            return None
+        parts = [*zip(node, fillers, strict=True)]
+        make = getattr(node, "_make", tuple)
+        return lambda values: make([part if fill is None else fill(values) for part, fill in parts])
+    if not is_dataclass(node):
+        return None
+    kind: Any = type(node)
+    named = [(each.name, getattr(node, each.name)) for each in fields(node)]
+    filled = [(name, fill) for name, part in named if (fill := _filler(part, places, found)) is not None]
+    if not filled:
+        return None
+    whole = dict(named)
+    return lambda values: kind(**whole | {name: fill(values) for name, fill in filled})
