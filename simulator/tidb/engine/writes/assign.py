@@ -30,6 +30,7 @@ from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.expression import Evaluate
+from simulator.tidb.expressions.json_documents import typed_cell
 from simulator.tidb.expressions.tables import generated_value, places_of, table_expression
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Cells, Column, Index, Table, visible_columns
@@ -87,7 +88,7 @@ class RowValues:
             if not forgiven:
                 raise error
             self.context.warn(error)
-        return cell
+        return typed_cell(datum, cell) if cell is not None and column.type.name == "json" else cell
 
     def not_null(self, column: Column, row: int = 1) -> Cell:
         """Return the zero that replaces NULL in a NOT NULL column, with a warning. Raises SqlError 1048, and 1263 in LOAD
