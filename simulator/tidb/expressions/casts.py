@@ -57,8 +57,9 @@ def cast(value: Expression, type: str) -> Expression:
         digits, scale = (*sizes, 0, 0)[:2] if sizes else (10, 0)
         return _decimal(value, min(digits or 10, MAX_DIGITS), min(scale, MAX_SCALE))
     if name == "FLOAT":
+        # What a client is sent is a FLOAT; the value itself stays a double (pkg/expression/builtin_cast.go).
         single = apply(_single, as_real(value))
-        return Expression(apply(float, single), "real", text=apply(lambda each: real_text(float(str(each))), single))
+        return Expression(as_real(value), "real", text=apply(lambda each: real_text(float(str(each))), single))
     if name == "DOUBLE":
         return real(as_real(value))
     if name == "DATE":
