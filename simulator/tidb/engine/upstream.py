@@ -163,7 +163,7 @@ class Upstream:
 
 def stored_rows(table: Table, rows: list[tuple[int, Handle, Cells]]) -> StoredRows:
     """Return rows, given with ordinal and handle, as arrays."""
-    images = [image_of(cells) for _, _, cells in rows]
+    images: list[bytes | None] = [image_of(cells) for _, _, cells in rows]
     if (sent := sent_images(table)) is not None:
         images = [*map(sent, images)]
     return StoredRows(

@@ -6,7 +6,7 @@ pkg/planner/core/expression_rewriter.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -151,6 +151,8 @@ class QueryScope:
     ) -> None:
         """A scope has the tables of WITH and the database of the scope around it."""
         self.compilation, self.fields, self.outer = compilation, fields, outer
+        self.aggregated = fields
+        """The columns that aggregate functions are over, whatever other expressions of the clause may name."""
         self.frame = Frame()
         self.depth: int = 0
         self.database = compilation.context.session.settings.database
@@ -253,13 +255,31 @@ class QueryScope:
                 raise SqlError(3593, "HY000", f"You cannot use the window function '{name}' in this context.'")
             return self.windowed(tree)
         if isinstance(tree, syntax.Aggregate):
-            if self.aggregate is None:
-                raise sql_error(1111)
-            return self.aggregate(tree)
+            return self._aggregate(tree)
         if isinstance(node, syntax.RowExpression):
             raise sql_error(1241, 1)
         shown = f"{node.kind} {node.restored}" if isinstance(node, syntax.ContextExpression) else type(node).__name__
         raise not_simulated(f"{shown} is not computed; expressions, subqueries, aggregate and window functions are")
+
+    def named(self, tree: syntax.Aggregate) -> Iterator[syntax.ColumnName]:
+        """Yield the names in an aggregate function."""
+        return (name for argument in tree.arguments for name in syntax.names_in(argument))
+
+    def owns(self, tree: syntax.Aggregate) -> bool:
+        """Return whether an aggregate function is over rows of this query: unless it has columns, all of queries around."""
+        names, scope = [*self.named(tree)], self.of_rows(self.aggregated)
+        return not names or self.outer is None or any(scope.find(name) is not None for name in names)
+
+    def _aggregate(self, tree: syntax.Aggregate) -> Expression:
+        scope: QueryScope | None = self
+        while scope is not None and not scope.owns(tree):
+            scope = scope.outer
+        if scope is None or scope.aggregate is None:
+            raise sql_error(1111)
+        if scope is self:
+            return scope.aggregate(tree)
+        self.compilation.reach = min(self.compilation.reach, scope.depth)
+        return _of_frame(scope.aggregate(tree), scope.frame)
 
     def _default(self, node: syntax.DefaultValue) -> Expression:
         """Return the value of DEFAULT(column)."""
