@@ -11,7 +11,7 @@ import numpy as np
 
 from simulator.tidb.expressions import decimals
 from simulator.tidb.expressions.comparisons import as_duration, as_moment
-from simulator.tidb.expressions.context import TRUNCATED, Context
+from simulator.tidb.expressions.context import TRUNCATED, WARNED, Context
 from simulator.tidb.expressions.conversions import (
     as_decimal,
     as_number,
@@ -90,6 +90,8 @@ def _decimal(value: Expression, digits: int, scale: int) -> Expression:
     def limited(context: Context, number: Decimal) -> Decimal:
         rounded = decimals.quantize(number, scale)
         if -most <= rounded <= most:
+            if rounded and rounded != number:
+                context.problem(WARNED, f"1292 Truncated incorrect DECIMAL value: '{decimals.text(number)}'")
             return rounded
         context.problem(TRUNCATED, f"1690 DECIMAL value is out of range in '({digits}, {scale})'")
         return most if rounded > 0 else -most

@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.datums.cast import cast_value
+from simulator.tidb.datums.decimals import rounded_value
 from simulator.tidb.datums.floats import float_text
 from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.datums.problems import CastProblem
@@ -88,6 +89,9 @@ class RowValues:
             if not forgiven:
                 raise error
             self.context.warn(error)
+        elif column.type.name == "decimal" and cell is not None and (value := rounded_value(datum, cell.decode())):
+            # (tidb pkg/types/datum.go, ProduceDecWithSpecifiedTp)
+            self.context.warn(sql_error_with_text(1292, f"Truncated incorrect DECIMAL value: '{value}'"))
         return typed_cell(datum, cell) if cell is not None and column.type.name == "json" else cell
 
     def not_null(self, column: Column, row: int = 1) -> Cell:
