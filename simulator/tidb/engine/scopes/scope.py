@@ -15,6 +15,7 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.engine.scopes.session_functions import session_function
+from simulator.tidb.engine.sessions.clock import default_time_text
 from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.compile import Compilation, compile_function
@@ -287,7 +288,8 @@ class QueryScope:
         field = self.find(node.column)
         if field is None or field.column is None:
             raise sql_error(1054, ".".join(node.column.parts), self.clause)
-        return default_value(field.column)
+        now = default_time_text(field.column, self.context.session.settings, self.context.now_ms)
+        return default_value(field.column) if now is None else column_value(field.column, fixed(now.encode()))
 
 
 def known_function(node: syntax.Call) -> Function | None:
