@@ -43,6 +43,7 @@ from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, packet_overflo
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS
+from simulator.tidb.values.numbers import bounds
 
 
 def cast(value: Expression, type: str) -> Expression:
@@ -139,8 +140,11 @@ def cast_to_column(value: Expression, column: Column) -> Expression:
     """Return a value as if it were written to a column and read again."""
     result = column_value(column, column_cell(value, column))
     same = value.kind == result.kind and value.is_binary == result.is_binary and result.number is None
-    if same and (value.kind in ("int", "uint", "string", "json") or column.type.name == "double"):
+    if same and (value.kind in ("string", "json") or column.type.name in ("bigint", "double")):
         return replace(result, evaluate=value.evaluate, text=None)
+    if same and column.type.name in INTEGER_BITS:
+        low, high = bounds(column.type)
+        return replace(result, evaluate=apply(lambda each: min(max(each, low), high), value.evaluate), text=None)
     return result
 
 

@@ -19,7 +19,7 @@ from simulator.tidb.engine.sessions.clock import default_time_text
 from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.compile import Compilation, compile_function
-from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, fixed, replace
+from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, fixed, null, replace
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
 from simulator.tidb.model.table import Column, Table
@@ -144,6 +144,9 @@ class QueryScope:
     clause = "field list"
     """TiDB's name of the clause in errors."""
 
+    views: tuple[Any, ...] = ()
+    """The views that the query is in."""
+
     inserted: Fields | None = None
     """The columns that VALUES(column) means."""
 
@@ -161,6 +164,7 @@ class QueryScope:
         """The relations of WITH by name in lower case."""
         if outer is not None:
             self.depth, self.database, self.common = outer.depth + 1, outer.database, outer.common
+            self.views = outer.views
 
     @property
     def context(self) -> StatementContext:
@@ -244,7 +248,9 @@ class QueryScope:
         if isinstance(node, syntax.DefaultValue):
             return self._default(node)
         if isinstance(node, syntax.InsertedValue):
-            assert self.inserted is not None, "only ON DUPLICATE KEY UPDATE has VALUES(column)"
+            if self.inserted is None:  # VALUES(column) is NULL outside of ON DUPLICATE KEY UPDATE
+                self.column(node.column)
+                return null()
             return QueryScope(self.compilation, self.inserted).within(self.clause).column(node.column)
         tree = node.tree if isinstance(node, syntax.ContextExpression) else None
         compiled = self.compilation.compile_tree(tree, self, operand)
