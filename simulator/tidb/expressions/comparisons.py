@@ -246,10 +246,24 @@ def as_moment(value: Expression) -> Evaluate:
         return value.evaluate
     if value.is_year:
         return apply(lambda year: f"{year:04d}-00-00 00:00:00.000000" if 0 <= year <= 9999 else None, value.evaluate)
+    if value.constant is None and value.kind in ("int", "uint", "decimal", "real"):
+        return converted(value, apply_in_context(_moment_of_number, as_text(value)))
     if value.constant is None or value.kind == "string":
         text = unquote_json(value) if value.kind == "json" else as_text(value)
         return converted(value, apply_in_context(parse_moment, text))
     return _parsed_literal(value, spellings.moment(spellings.number(value.constant), 6), "Incorrect datetime value")
+
+
+def _moment_of_number(context: Context, text: str) -> str | None:
+    """Return the moment that the digits of a number are; NULL if they are none (tidb pkg/types/time.go,
+    ParseTimeFromFloatString)."""
+    if not text.strip("0.-"):
+        return "0000-00-00 00:00:00.000000"
+    found = spellings.moment(spellings.number(text), 6)
+    if found is None or "-00" in found and "p" not in context.zeros:
+        context.problem(TRUNCATED, f"1292 Incorrect datetime value: '{text[:MAX_SHOWN]}'")
+        return None
+    return found
 
 
 def as_duration(value: Expression) -> Evaluate:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.engine.queries.aggregates import Start, compile_aggregate
 from simulator.tidb.engine.queries.relation import CELL_SIZE, ROW_SIZE, Relation, Values
 from simulator.tidb.engine.queries.sorting import distinct_key
@@ -45,8 +46,10 @@ class Grouping:
         constant: Collection[Field],
         whole: bool,
         rollup: bool = False,
+        equal: Sequence[tuple[Field, Field]] = (),
     ) -> None:
-        """`constant` are fields that have one value in all rows; `whole` is whether all rows are one group."""
+        """`constant` are fields that have one value in all rows; `whole` is whether all rows are one group; `equal` are
+        fields that have equal values in each row."""
         self._scope, self._width, self._whole = scope, source.width, whole
         self._keys = [distinct_key(value) for _, value in keys]
         self.rollup = rollup
@@ -56,6 +59,8 @@ class Grouping:
         self._checks = "ONLY_FULL_GROUP_BY" in scope.context.session.settings.sql_mode
         self._named = [scope.find(node) if isinstance(node, ColumnName) else None for node, _ in keys]
         self._fixed = [*(field for field in self._named if field is not None), *constant]
+        for _ in equal:
+            self._fixed += [other for one, other in equal if one in self._fixed and other not in self._fixed]
         self.place = "SELECT list", 1
         """The clause that asks, and the number of its expression."""
 
@@ -178,6 +183,30 @@ def constant_columns(where: Node | None, scope: QueryScope) -> list[Field]:
                 if isinstance(side, ColumnName) and isinstance(other, Literal) and (field := scope.find(side)):
                     fields.append(field)
     return fields
+
+
+def equal_columns(tree: syntax.SelectTree, scope: QueryScope) -> list[tuple[Field, Field]]:
+    """Return pairs of columns, in both orders, that are equal in all rows of a query: `t.a = s.a`, USING (a)."""
+    pairs = []
+    for node in [*conjuncts(tree.where), *_join_conditions(tree.source)]:
+        if isinstance(node, Binary) and node.operator == "=":
+            left, right = strip_parentheses(node.left), strip_parentheses(node.right)
+            if isinstance(left, ColumnName) and isinstance(right, ColumnName):
+                pairs.append((scope.find(left), scope.find(right)))
+    for field in scope.fields:
+        if field.hidden:
+            pairs += [(field, other) for other in scope.fields.by_name[field.name.lower()] if not other.hidden]
+    found = [(one, other) for one, other in pairs if one is not None and other is not None]
+    return [*found, *((other, one) for one, other in found)]
+
+
+def _join_conditions(source: syntax.Source | None) -> Iterator[Node]:
+    """Yield the conditions of inner joins."""
+    if isinstance(source, syntax.Join):
+        yield from _join_conditions(source.left)
+        yield from _join_conditions(source.right)
+        if source.kind == "INNER":
+            yield from conjuncts(source.on)
 
 
 def refuse_aggregate() -> SqlError:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from simulator.tidb import syntax
 from simulator.tidb.engine.queries.common_tables import with_common_tables
 from simulator.tidb.engine.queries.filters import Filtered, TableRelation, compile_condition, filtered
-from simulator.tidb.engine.queries.grouping import Grouping, constant_columns, refuse_aggregate
+from simulator.tidb.engine.queries.grouping import Grouping, constant_columns, equal_columns, refuse_aggregate
 from simulator.tidb.engine.queries.locking import find_locking, refuse_noop
 from simulator.tidb.engine.queries.relation import ONE_ROW, Relation, Rows, Selected, Values, export, projected
 from simulator.tidb.engine.queries.select_names import (
@@ -201,7 +201,8 @@ class Select:
                 raise refuse_aggregate()
             keys.append((node, compile_expression(node, self._scope.within("group statement"))))
         constant = constant_columns(self.tree.where, where)
-        grouping = Grouping(self._scope, self._source, keys, constant, not self.tree.group_by, self.tree.rollup)
+        equal = equal_columns(self.tree, where)
+        grouping = Grouping(self._scope, self._source, keys, constant, not self.tree.group_by, self.tree.rollup, equal)
         self._stages.append(grouping.rows)
         self._width += 1
         return grouping
