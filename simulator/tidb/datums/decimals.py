@@ -34,6 +34,15 @@ def cast_decimal(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str | N
     return f"{rounded if rounded else abs(rounded):f}", problem
 
 
+def rounded_value(datum: Datum, text: str) -> str:
+    """Return a value that became another one when it was rounded to a DECIMAL; empty if it did not, or is an integer."""
+    digits = len(text.partition(".")[2])
+    if datum.kind in ("int", "uint") or datum.kind == "decimal" and len(datum.body.partition(b".")[2]) <= digits:
+        return ""
+    number, problem = _number(datum, True)
+    return "" if number is None or problem is not None or number == Decimal(text) else f"{number:f}"
+
+
 def _number(datum: Datum, lenient: bool) -> tuple[Decimal | None, CastProblem | None]:
     kind = datum.kind
     if kind in ("int", "uint", "decimal"):

@@ -21,13 +21,14 @@ from simulator.tidb.ddl.columns import alter as columns
 from simulator.tidb.ddl.columns import modify
 from simulator.tidb.ddl.constraints import checks, foreign_keys, indexes
 from simulator.tidb.ddl.grammar import check_alter_grammar
+from simulator.tidb.ddl.lookups import partition_names
 from simulator.tidb.ddl.partitions import alter as partitions
 from simulator.tidb.ddl.partitions import interval, partitioning
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import options, statements
 from simulator.tidb.ddl.tables.create import existing_table
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Partitioning, Table
 
 IGNORED_CLAUSES = ("ALGORITHM", "LOCK")
 """Clauses that TiDB removes before it checks the specs."""
@@ -192,7 +193,18 @@ def tiflash_replica(spec: syntax.TiflashReplica, alteration: Alteration) -> SubJ
 def clause(spec: syntax.Clause, alteration: Alteration) -> SubJobs:
     if spec.words not in CLAUSES_WITHOUT_JOB:
         raise unsupported_error(partitions.UNKNOWN_SPEC)
+    if spec.words == "ANALYZE" and spec.value and alteration.target is not None:
+        _check_analyzed(spec.value.split(","), partitions.table_partitioning(alteration.target.table))
     yield CLAUSES_WITHOUT_JOB[spec.words]
+
+
+def _check_analyzed(names: Iterable[str], partitioning: Partitioning) -> None:
+    """Raise DdlError for a partition that does not exist (TiDB: getPhysicalIDsAndPartitionNames)."""
+    for name in names:
+        if name.lower() not in partition_names(partitioning):
+            raise error_with_text(
+                "ddl:1105", f"can not found the specified partition name {name} in the table definition"
+            )
 
 
 CLAUSES_WITHOUT_JOB = {

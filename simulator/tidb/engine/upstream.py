@@ -25,7 +25,7 @@ from simulator.tidb.storage.database import Database
 from simulator.tidb.storage.partitions import partition_of
 from simulator.tidb.storage.row_keys import handle_bytes, handle_of, row_id
 from simulator.tidb.storage.rows import NEWEST, Handle, Version
-from simulator.tidb.storage.tables import StoredTable, cells_of, image_of, layout_of
+from simulator.tidb.storage.tables import StoredTable, cells_of, image_of, layout_of, sent_images
 from simulator.tidb.storage.transactions import Transaction
 
 
@@ -163,9 +163,12 @@ class Upstream:
 
 def stored_rows(table: Table, rows: list[tuple[int, Handle, Cells]]) -> StoredRows:
     """Return rows, given with ordinal and handle, as arrays."""
+    images: list[bytes | None] = [image_of(cells) for _, _, cells in rows]
+    if (sent := sent_images(table)) is not None:
+        images = [*map(sent, images)]
     return StoredRows(
         table,
-        pa.array([image_of(cells) for _, _, cells in rows], pa.binary()),
+        pa.array(images, pa.binary()),
         pa.array([handle_bytes(table, handle) for _, handle, _ in rows], pa.binary()),
         pa.array([ordinal for ordinal, _, _ in rows], pa.int32()),
         pa.array([row_id(handle) for _, handle, _ in rows], pa.int64()),

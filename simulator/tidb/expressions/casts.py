@@ -11,7 +11,7 @@ import numpy as np
 
 from simulator.tidb.expressions import decimals
 from simulator.tidb.expressions.comparisons import as_duration, as_moment
-from simulator.tidb.expressions.context import TRUNCATED, Context
+from simulator.tidb.expressions.context import TRUNCATED, WARNED, Context
 from simulator.tidb.expressions.conversions import (
     as_decimal,
     as_number,
@@ -43,6 +43,7 @@ from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, packet_overflo
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS
+from simulator.tidb.values.numbers import bounds
 
 
 def cast(value: Expression, type: str) -> Expression:
@@ -57,8 +58,9 @@ def cast(value: Expression, type: str) -> Expression:
         digits, scale = (*sizes, 0, 0)[:2] if sizes else (10, 0)
         return _decimal(value, min(digits or 10, MAX_DIGITS), min(scale, MAX_SCALE))
     if name == "FLOAT":
+        # What a client is sent is a FLOAT; the value itself stays a double (pkg/expression/builtin_cast.go).
         single = apply(_single, as_real(value))
-        return Expression(apply(float, single), "real", text=apply(lambda each: real_text(float(str(each))), single))
+        return Expression(as_real(value), "real", text=apply(lambda each: real_text(float(str(each))), single))
     if name == "DOUBLE":
         return real(as_real(value))
     if name == "DATE":
@@ -89,6 +91,8 @@ def _decimal(value: Expression, digits: int, scale: int) -> Expression:
     def limited(context: Context, number: Decimal) -> Decimal:
         rounded = decimals.quantize(number, scale)
         if -most <= rounded <= most:
+            if rounded and rounded != number:
+                context.problem(WARNED, f"1292 Truncated incorrect DECIMAL value: '{decimals.text(number)}'")
             return rounded
         context.problem(TRUNCATED, f"1690 DECIMAL value is out of range in '({digits}, {scale})'")
         return most if rounded > 0 else -most
@@ -136,8 +140,11 @@ def cast_to_column(value: Expression, column: Column) -> Expression:
     """Return a value as if it were written to a column and read again."""
     result = column_value(column, column_cell(value, column))
     same = value.kind == result.kind and value.is_binary == result.is_binary and result.number is None
-    if same and (value.kind in ("int", "uint", "string", "json") or column.type.name == "double"):
+    if same and (value.kind in ("string", "json") or column.type.name in ("bigint", "double")):
         return replace(result, evaluate=value.evaluate, text=None)
+    if same and column.type.name in INTEGER_BITS:
+        low, high = bounds(column.type)
+        return replace(result, evaluate=apply(lambda each: min(max(each, low), high), value.evaluate), text=None)
     return result
 
 

@@ -94,16 +94,26 @@ def convert_to(value: Expression, target: Expression) -> Evaluate:
     return as_real(value) if kind == "real" else as_number(value).evaluate
 
 
-def _chosen(choose: Evaluate, values: Sequence[Expression]) -> Expression:
-    """Return the value whose place `choose` returns; NULL if it returns None."""
-    target = common_type(values)
-    choices = [convert_to(value, target) for value in values]
+def _chosen(choose: Evaluate, values: Sequence[Expression], members: Sequence[Expression] = ()) -> Expression:
+    """Return the value whose place `choose` returns; NULL if it returns None. It is a number where one is wanted if some
+    of them are ENUM or SET, and the others integers: `members` are the values themselves (builtin_cast.go,
+    TryPushCastIntoControlFunctionForHybridType)."""
+    target, members = common_type(values), members or values
 
-    def evaluate(row: Row, context: Context) -> object:
-        which = choose(row, context)
-        return None if which is None else choices[which](row, context)
+    def chosen(choices: Sequence[Evaluate]) -> Evaluate:
+        def evaluate(row: Row, context: Context) -> object:
+            which = choose(row, context)
+            return None if which is None else choices[which](row, context)
 
-    return replace(target, evaluate=evaluate, is_constant=False)
+        return evaluate
+
+    number = None
+    if target.kind == "string" and not target.is_binary and any(value.number is not None for value in members):
+        if all(value.kind in ("null", *INTEGER_KINDS) or value.number is not None for value in members):
+            number = chosen([value.number or value.evaluate for value in members])
+    return replace(
+        target, evaluate=chosen([convert_to(value, target) for value in values]), number=number, is_constant=False
+    )
 
 
 def case_value(branches: Sequence[tuple[Evaluate, Expression]], otherwise: Expression) -> Expression:
@@ -213,7 +223,7 @@ def _nullif(value: Expression, other: Expression) -> Expression:
 def _elt(number: Expression, *values: Expression) -> Expression:
     count = len(values)
     texts = [string(as_text(value), value) for value in values]
-    return _chosen(apply(lambda which: which - 1 if 1 <= which <= count else None, as_integer(number)), texts)
+    return _chosen(apply(lambda which: which - 1 if 1 <= which <= count else None, as_integer(number)), texts, values)
 
 
 def _isnull(value: Expression) -> Expression:

@@ -14,7 +14,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from simulator.tidb.expressions.collations import derive_collation, with_explicit_collation
-from simulator.tidb.expressions.context import MAX_SHOWN, TRUNCATED, Context
+from simulator.tidb.expressions.context import MAX_SHOWN, TRUNCATED, WARNED, Context
 from simulator.tidb.expressions.conversions import as_number, as_real, as_text, converted, junction
 from simulator.tidb.expressions.expression import (
     INTEGER_KINDS,
@@ -195,6 +195,8 @@ def convert_operands(kind: str, left: Expression, right: Expression, operator: s
     """Convert two values to a kind of comparison. Python compares integers and decimals exactly."""
     if kind == "string":
         return text_operands(left, right, operator)
+    if kind in ("decimal", "int", "real"):
+        left, right = _refined(left, right), _refined(right, left)
     if kind in ("decimal", "int"):
         convert = _as_exact if kind == "decimal" else as_number
         first, second = convert(left), convert(right)
@@ -203,6 +205,23 @@ def convert_operands(kind: str, left: Expression, right: Expression, operator: s
         return first.evaluate, second.evaluate
     to_kind = _CONVERSIONS[kind]
     return to_kind(left), to_kind(right)
+
+
+def _refined(value: Expression, other: Expression) -> Expression:
+    """Return an operand. TiDB makes a constant text that is compared with an integer column an integer, and compares that
+    with the text: one that is no number is warned of twice (builtin_compare.go, RefineComparedConstant)."""
+    is_text = value.kind == "string" and value.is_constant and value.number is None
+    if not is_text or not other.is_column or other.kind not in INTEGER_KINDS:
+        return value
+
+    def noticed(context: Context, text: str) -> str:
+        shown = text.strip()
+        if shown != leading_number(text):
+            for _ in range(1 if shown else 2):
+                context.problem(WARNED, f"1292 Truncated incorrect DOUBLE value: '{shown[:MAX_SHOWN]}'")
+        return text
+
+    return replace(value, evaluate=converted(value, apply_in_context(noticed, value.evaluate)))
 
 
 def _as_exact(value: Expression) -> Expression:
@@ -227,10 +246,24 @@ def as_moment(value: Expression) -> Evaluate:
         return value.evaluate
     if value.is_year:
         return apply(lambda year: f"{year:04d}-00-00 00:00:00.000000" if 0 <= year <= 9999 else None, value.evaluate)
+    if value.constant is None and value.kind in ("int", "uint", "decimal", "real"):
+        return converted(value, apply_in_context(_moment_of_number, as_text(value)))
     if value.constant is None or value.kind == "string":
         text = unquote_json(value) if value.kind == "json" else as_text(value)
         return converted(value, apply_in_context(parse_moment, text))
     return _parsed_literal(value, spellings.moment(spellings.number(value.constant), 6), "Incorrect datetime value")
+
+
+def _moment_of_number(context: Context, text: str) -> str | None:
+    """Return the moment that the digits of a number are; NULL if they are none (tidb pkg/types/time.go,
+    ParseTimeFromFloatString)."""
+    if not text.strip("0.-"):
+        return "0000-00-00 00:00:00.000000"
+    found = spellings.moment(spellings.number(text), 6)
+    if found is None or "-00" in found and "p" not in context.zeros:
+        context.problem(TRUNCATED, f"1292 Incorrect datetime value: '{text[:MAX_SHOWN]}'")
+        return None
+    return found
 
 
 def as_duration(value: Expression) -> Evaluate:

@@ -43,6 +43,8 @@ def datum_of(value: Expression, column: Column) -> Evaluate:
     if type is not None and type.name == "bit":
         size = (max(type.length, 1) + 7) // 8
         return apply(lambda number: Datum("bit", number.to_bytes(size, "big")), value.evaluate)
+    if value.kind == "json" and column.type.name == "json":
+        return apply(lambda text: Datum("json", text.encode("utf-8", "surrogatepass")), value.evaluate)
     kind, part, encode = _form(value)
     return apply(lambda each: Datum(kind, encode(each)), part)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.expressions.calls import call
 from simulator.tidb.expressions.conversions import as_real, as_text
 from simulator.tidb.expressions.expression import NULL_VALUE, NUMERIC_KINDS, Evaluate, Expression, apply
 from simulator.tidb.expressions.moments import duration_text
 from simulator.tidb.functions import json_functions
-from simulator.tidb.functions.documents import TypedScalar, dump
+from simulator.tidb.functions.documents import TypedScalar, dump, parse_json, stored_text
 
 
 def as_document(value: Expression) -> Evaluate:
@@ -40,6 +43,33 @@ def as_json_item(value: Expression) -> Evaluate:
         type = f"BLOB {value.blob_type}"
         return apply(lambda text: dump(TypedScalar(type, text)), as_text(value))
     return apply(dump, as_text(value))
+
+
+_MOMENTS = {"date": "DATE", "time": "TIME", **dict.fromkeys(("datetime", "timestamp"), "DATETIME")}
+"""The types of JSON by the kinds of datums."""
+
+
+def typed_cell(datum: Datum, cell: bytes) -> bytes:
+    """Return the cell of a datum in a JSON column, given what TiDB prints of it; a document is as `dump` wrote it (tidb
+    pkg/types/datum.go, convertToMysqlJSON)."""
+    kind = datum.kind
+    if kind == "json":
+        text = cell.decode("utf-8", "surrogatepass")
+    elif kind == "uint":
+        text = dump(TypedScalar("UNSIGNED INTEGER", cell.decode()))
+    elif kind in _MOMENTS:
+        text = dump(TypedScalar(_MOMENTS[kind], cell.decode()[1:-1]))
+    elif kind in ("decimal", "double", "float"):
+        text = dump(float(cell))
+    elif _FRACTION.search(datum.body):
+        text = dump(parse_json(datum_text(datum)))
+    else:
+        return cell
+    return stored_text(text).encode("utf-8", "surrogatepass")
+
+
+_FRACTION = re.compile(rb"[0-9](\.[0-9]|[eE])")
+"""What a text has that may be a document with doubles."""
 
 
 def _unsigned(number: int) -> str:

@@ -21,6 +21,7 @@ from simulator.tidb.expressions.expression import (
 from simulator.tidb.expressions.moments import parse_printed_duration, parse_printed_moment
 from simulator.tidb.expressions.numbers import real_text
 from simulator.tidb.expressions.time_literals import time_literal
+from simulator.tidb.functions.documents import MARK, text_of_stored
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType
 from simulator.tidb.syntax.expressions import Literal
@@ -102,7 +103,10 @@ def _cell_value(type: ColumnType, cell: Evaluate) -> Expression:
             scale=max(type.decimal, 0),
         )
     if type.name == "json":
-        return Expression(apply(_text, cell), "json", text=apply(_text, cell))
+        stored = apply(_text, cell)
+        return Expression(
+            apply(lambda each: each.removeprefix(MARK), stored), "json", text=apply(text_of_stored, stored)
+        )
     return Expression(
         apply(_text, cell),
         "string",

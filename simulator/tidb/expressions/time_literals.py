@@ -21,10 +21,10 @@ PATTERNS = {
 
 
 def time_literal(kind: str, text: str) -> Expression:
-    """Return the value of a literal: `date`, `time` or `timestamp`. Raises SqlError 1292 and 1525."""
+    """Return the value of a literal: `date`, `time` or `timestamp`. Raises SqlError 1292."""
     if not PATTERNS[kind].fullmatch(text):
         name = "datetime" if kind == "timestamp" else kind
-        raise sql_error_with_text(1525 if kind == "timestamp" else 1292, f"Incorrect {name} value: '{text}'")
+        raise sql_error_with_text(1292, f"Incorrect {name} value: '{text}'")
     digits = 0 if kind == "date" else min(len(text.partition(".")[2].rstrip()), 6)
     if kind == "time":
         duration = spellings.duration(text, 6)

@@ -1,14 +1,15 @@
 """JSON documents as Python values: parsing, printing, comparison and size as in TiDB.
 
-Functions of one expression exchange documents as JSON text that preserves the types of scalars: a double has a point or
-an exponent, and a type that JSON lacks (DATE, bytes) is a string behind MARK. Columns hold the text that TiDB prints,
-which loses those types.
+Expressions exchange documents as JSON text that preserves the types of scalars: a double has a point or an exponent, and
+a type that JSON lacks (DATE, bytes) is a string behind MARK. Cells hold the text that TiDB prints; if that loses types,
+the text that preserves them, behind MARK.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import struct
 from dataclasses import dataclass
 from typing import TypeVar, Union
@@ -166,6 +167,26 @@ def print_dumped(text: str) -> str:
     """Return a document that `dump` wrote as TiDB prints it."""
     usual = normal_json(text) if MARK not in text else None
     return print_document(load(text)) if usual is None else usual
+
+
+_DOUBLE = re.compile(r"\.0(?![0-9])|[0-9]e")
+"""What `dump` writes of a double that TiDB may print like an integer."""
+
+_SORTED = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), sort_keys=True, default=_marked)
+
+
+def stored_text(text: str) -> str:
+    """Return the cell of a document that `dump` wrote; equal documents have equal cells."""
+    if MARK not in text and not _DOUBLE.search(text):
+        return print_dumped(text)
+    document = load(text)
+    typed, shown = _SORTED.encode(document), print_document(document)
+    return shown if MARK not in typed and _SORTED.encode(load(shown)) == typed else MARK + typed
+
+
+def text_of_stored(cell: str) -> str:
+    """Return a document as TiDB prints it, given its cell."""
+    return print_dumped(cell[1:]) if cell.startswith(MARK) else cell
 
 
 def sorted_keys(document: dict[str, Document]) -> list[str]:

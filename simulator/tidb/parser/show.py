@@ -49,7 +49,7 @@ def parse_show(cursor: Cursor) -> syntax.SessionStatement:
     if cursor.word() == "BINARY":
         cursor.unexpected("LOG STATUS")
     if cursor.accept("GRANTS"):
-        return _parse_grants(cursor)
+        return _parse_user(cursor) if cursor.accept("FOR") else Show("GRANTS")
     is_global = cursor.accept("GLOBAL")
     if is_global or cursor.accept("SESSION") or cursor.accept("LOCAL"):
         if cursor.word() not in ("VARIABLES", "STATUS"):
@@ -69,12 +69,15 @@ def parse_show(cursor: Cursor) -> syntax.SessionStatement:
         if cursor.accept(kind):
             return _with_filter(cursor, Show(kind, full=full, database=_parse_database(cursor)))
     if cursor.accept("TABLE"):
-        return _parse_regions(cursor)
+        return _parse_of_table(cursor)
     return _skip(cursor)
 
 
-def _parse_regions(cursor: Cursor) -> syntax.IgnoredStatement:
-    """Parse the rest of SHOW TABLE … REGIONS, which has no LIKE."""
+def _parse_of_table(cursor: Cursor) -> syntax.SessionStatement:
+    """Parse the rest of SHOW TABLE … NEXT_ROW_ID and of SHOW TABLE … REGIONS, which has no LIKE."""
+    table = cursor.qualified_name()
+    if cursor.accept("NEXT_ROW_ID"):
+        return Show("NEXT_ROW_ID", table=table)
     while not cursor.at_end():
         if cursor.accept("REGIONS") and cursor.word() not in ("", "WHERE"):
             cursor.unexpected("WHERE")
@@ -105,20 +108,21 @@ def _parse_create(cursor: Cursor) -> syntax.SessionStatement:
     for word in OBJECTS:
         if cursor.accept(word):
             return Show(f"CREATE {word}", table=cursor.qualified_name())
+    if cursor.accept("USER"):
+        return replace(_parse_user(cursor), kind="CREATE USER")
     if cursor.accept("DATABASE") or cursor.accept("SCHEMA"):
         if_not_exists = cursor.accept("IF NOT EXISTS")
         return Show("CREATE DATABASE", database=cursor.name("a database"), if_not_exists=if_not_exists)
     return _skip(cursor)
 
 
-def _parse_grants(cursor: Cursor) -> Show:
-    user = ""
-    if cursor.accept("FOR"):
-        start = cursor.next_token()
-        while not cursor.at_end() and cursor.word() != "USING":
-            cursor.literal()
-        user = cursor.text_since(start)
-        _skip(cursor)
+def _parse_user(cursor: Cursor) -> Show:
+    """Parse the rest of SHOW GRANTS FOR and SHOW CREATE USER."""
+    start = cursor.next_token()
+    while not cursor.at_end() and cursor.word() != "USING":
+        cursor.literal()
+    user = cursor.text_since(start)
+    _skip(cursor)
     return Show("GRANTS", user="" if user.upper().startswith("CURRENT_USER") else user)
 
 

@@ -33,8 +33,10 @@ def parse_alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable
     if word not in ("ANALYZE", "COMPACT"):
         return alter.parse_alter_table(cursor, ignore)
     table = cursor.qualified_name()
+    cursor.take()
+    names = cursor.comma_list(lambda each: each.name("a partition")) if cursor.accept("PARTITION") else ()
     session.parse_ignored(cursor, word)
-    return syntax.AlterTable(table, (syntax.Clause(word),), ignore)
+    return syntax.AlterTable(table, (syntax.Clause(word, ",".join(names)),), ignore)
 
 
 DML_PARSERS: dict[str, SqlParser] = {
@@ -156,7 +158,9 @@ HY000 = (
     4113,
     4128,
 )
-SQL_STATES = MappingProxyType({1115: "42000", 1149: "42000", 1253: "42000", **dict.fromkeys(HY000, "HY000")})
+SQL_STATES = MappingProxyType(
+    {1115: "42000", 1149: "42000", 1253: "42000", 1367: "22007", **dict.fromkeys(HY000, "HY000")}
+)
 """SQLSTATE of the errors of TiDB's parser that have numbers of their own (tidb v8.5 pkg/parser/mysql/state.go)."""
 
 

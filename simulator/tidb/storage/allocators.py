@@ -37,6 +37,11 @@ class Allocator:
     def maximum(self) -> int:
         return 2**64 - 1 if self.unsigned else 2**63 - 1
 
+    @property
+    def following(self) -> int:
+        """The id that a new server would allocate first."""
+        return (self.base if self.step == 1 else self.stored) + 1
+
     def allocate(self, count: int, increment: int = 1, offset: int = 1) -> tuple[int, Allocator]:
         """Return the first of `count` ids, which follow each other at `increment`, and the allocator after them.
 

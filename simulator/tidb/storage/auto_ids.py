@@ -93,8 +93,7 @@ def next_auto_id(table: Table, counters: Counters) -> int:
     AUTO_INCREMENT and AUTO_RANDOM (tidb pkg/meta/autoid/autoid.go, NextGlobalAutoID)."""
     if auto_column(table) is None:
         return 0
-    allocator = auto_allocator(table, counters)
-    return (allocator.base if allocator.step == 1 else allocator.stored) + 1
+    return auto_allocator(table, counters).following
 
 
 @cached_by_table

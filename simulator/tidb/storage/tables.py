@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from simulator.columns.row_image import NULL, SEPARATOR_BYTES
 from simulator.tidb.ddl.definitions.defaults import stored_value
+from simulator.tidb.functions.documents import MARK, text_of_stored
 from simulator.tidb.model.table import Cells, Table, visible_columns
 from simulator.tidb.model.table_keys import cached_by_table
 from simulator.tidb.storage.allocators import Counters
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from simulator.tidb.storage.row_keys import RowKey
 
 NULL_BYTES = bytes([NULL])
+MARK_BYTES = MARK.encode()
 
 
 @dataclass
@@ -85,6 +87,24 @@ class RowReader:
             found.append((by_id.get(column.id, -1), None if origin is None else origin.encode()))
         self._places[layout] = found
         return found
+
+
+@cached_by_table
+def sent_images(table: Table) -> Callable[[bytes | None], bytes | None] | None:
+    """Return how an image becomes the one that TiCDC sees, in which JSON is as TiDB prints it; None if all are."""
+    places = [place for place, column in enumerate(visible_columns(table)) if column.type.name == "json"]
+
+    def sent(image: bytes | None) -> bytes | None:
+        if image is None or MARK_BYTES not in image:
+            return image
+        cells = cells_of(image)
+        for place in places:
+            cell = cells[place]
+            if cell is not None:
+                cells[place] = text_of_stored(cell.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
+        return image_of(cells)
+
+    return sent if places else None
 
 
 def image_of(cells: Cells) -> bytes:

@@ -77,6 +77,9 @@ class SelectTree:
 
     where: Node | None = None
     group_by: tuple[OrderItem, ...] = ()
+    rollup: bool = False
+    """WITH ROLLUP."""
+
     having: Node | None = None
     order: tuple[OrderItem, ...] = ()
     limit: Limit | None = None
@@ -85,7 +88,7 @@ class SelectTree:
     """The names and windows of the WINDOW clause."""
 
     unsupported: tuple[str, ...] = ()
-    """Clauses that are not simulated: `WITH ROLLUP`, `INTO OUTFILE`, …"""
+    """Clauses that are not simulated: `INTO OUTFILE`, …"""
 
     counts_rows: bool = False
     """Whether it has SQL_CALC_FOUND_ROWS, which does nothing."""

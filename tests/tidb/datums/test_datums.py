@@ -34,7 +34,6 @@ FITS = cases(r"""
     INT => DATE'2020-01-01' => 20200101
     INT => TIME'-10:00:00.5' => -100000
     BIGINT UNSIGNED => '18446744073709551615' => 18446744073709551615
-    DECIMAL(5,2) => '1.005' => 1.01
     DECIMAL(5,2) => -0.0 => 0.00
     DECIMAL(65,30) => '1' => 1.000000000000000000000000000000
     FLOAT(7,2) => -0.0 => 0
@@ -181,6 +180,11 @@ def strict_error(type: str, value: str) -> str:
 def test_a_value_is_stored_as_tidb_prints_it(type: str, value: str, text: str) -> None:
     for mode in ("DEFAULT", "''"):
         assert stored(type, value, mode) == ([text] * 2, [])
+
+
+def test_a_decimal_that_is_rounded_is_warned_of() -> None:
+    """pkg/types/datum.go, ProduceDecWithSpecifiedTp."""
+    assert stored("DECIMAL(5,2)", "'1.005'", "DEFAULT") == (["1.01"] * 2, ["1292"] * 2)
 
 
 @pytest.mark.parametrize("case", MISFITS, ids=" ".join)

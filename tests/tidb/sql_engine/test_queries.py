@@ -76,6 +76,12 @@ SHOWN = cases(r"""
     SELECT item % 2, COUNT(*) FROM sale GROUP BY item % 2 => 1,3; 0,1
     SELECT item % 2 AS odd, MAX(n) + 1 FROM sale GROUP BY odd ORDER BY 1 => 0,6; 1,21
     SELECT ci, COUNT(*) FROM item GROUP BY ci => A,2; b,1
+    SELECT item, COUNT(*), GROUPING(item) FROM sale GROUP BY item WITH ROLLUP ORDER BY 1 => NULL,4,1; 1,2,0; 2,1,0; 9,1,0
+    SELECT item % 2, item, SUM(n), GROUPING(item % 2, item) g FROM sale GROUP BY 1, 2 WITH ROLLUP HAVING g > 0 ORDER BY 1
+        => NULL,NULL,35,3; 0,NULL,5,1; 1,NULL,30,1
+    SELECT (SELECT SUM(s.n)) FROM sale s => 35
+    SELECT item, (SELECT COUNT(*) FROM item i WHERE i.id <= MAX(s.item)) FROM sale s GROUP BY item => 1,1; 2,2; 9,3
+    SELECT (SELECT SUM(i.id + n) FROM sale) FROM item i WHERE id < 3 => 38; 41
     SELECT id, name FROM item GROUP BY id => 1,nut; 2,bolt; 3,Nut
     SELECT GROUP_CONCAT(name ORDER BY id DESC SEPARATOR '-') FROM item => Nut-bolt-nut
     SELECT MIN(kind), MAX(name), SUM(price), SUM(f) FROM item => a,nut,3.75,1e20
@@ -218,7 +224,7 @@ REFUSED = cases(r"""
         => 8123 In aggregated query without GROUP BY, expression #2 of SELECT list contains nonaggregated column 'n'; this is incompatible with sql_mode=only_full_group_by
 """)
 NOT_COMPUTED = cases("""
-    SELECT item, COUNT(*) FROM sale GROUP BY item WITH ROLLUP => ROLLUP
+    SELECT GROUPING(item) FROM sale GROUP BY item => GROUPING
     SELECT 1 INTO OUTFILE 'x' => INTO OUTFILE
 """)
 

@@ -166,12 +166,12 @@ def column_default(default: syntax.ColumnDefault, column: Column, session: Sessi
             raise error_with_text("types:1292", f"Truncated incorrect time value: '{default.text}'") from error
         raise tidb_error(code, column.name) from error
     value = None if is_expression else stored_value(text, column.type)
-    if value is not None and not is_valid_literal(value, column.type):
+    is_zero = text is not None and kind in ("date", "datetime") and not text.strip("0-: .")
+    if value is not None and not is_zero and not is_valid_literal(value, column.type):
         raise tidb_error(code, column.name)
     if text is not None and kind in ("date", "datetime"):
-        is_zero = not text.strip("0-: .")
         if is_zero and session.is_strict and "NO_ZERO_DATE" in session.sql_mode:
-            raise tidb_error("types:1067", column.name)
+            raise tidb_error(code, column.name)
         if column.type.name == "timestamp" and not is_zero and not is_timestamp_in_range(text, session):
             raise tidb_error(code, column.name)
     return text, is_expression

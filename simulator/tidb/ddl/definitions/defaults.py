@@ -133,7 +133,11 @@ def value_text(default: syntax.ColumnDefault, type: ColumnType) -> str | None:
     if kind in ("enum", "set"):
         return numbered_members(text, type) if default.kind == "number" else member_text(text, type)
     if kind in ("date", "datetime", "time"):
-        return _time_text(spellings.number(text) if default.kind == "number" and kind != "time" else text, type)
+        if default.kind == "number" and kind != "time" and not text.strip("0"):
+            text = "0000-00-00"
+        return _time_text(
+            spellings.number(text) if default.kind == "number" and kind != "time" and text.strip("0-") else text, type
+        )
     if kind == "year":
         return year_text(text)
     text = literal_text(default)

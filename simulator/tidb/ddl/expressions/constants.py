@@ -6,6 +6,7 @@ Results are those of TiDB's EvalSimpleAst (TiDB: pkg/expression/expression.go).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import tzinfo
 from functools import lru_cache
 
 from simulator.errors import SchemaError, SqlError
@@ -58,6 +59,16 @@ def evaluate_constant(expression: str) -> ConstantValue:
     return literal_constant(tree) or computed_constant(expression, tree)
 
 
+def constant_in_zone(expression: str, zone: tzinfo) -> str:
+    """Return an expression, or the number that it is if it is UNIX_TIMESTAMP of a moment, which depends on the session's
+    time zone."""
+    if "UNIX_TIMESTAMP" not in expression.upper():
+        return expression
+    name = str(zone).removeprefix("UTC") or "UTC"
+    value = computed_constant(expression, strip_parentheses(parse_expression(expression)), name)
+    return value.text if value.kind == "int" else expression
+
+
 def literal_constant(tree: syntax.Node) -> ConstantValue | None:
     """Return the value of a literal; None for another expression."""
     sign = ""
@@ -96,14 +107,14 @@ CONSTANT_KINDS = {
 }
 
 
-def computed_constant(expression: str, tree: syntax.Node) -> ConstantValue:
+def computed_constant(expression: str, tree: syntax.Node, zone: str = "UTC") -> ConstantValue:
     if isinstance(tree, syntax.Call) and tree.name in TIME_FUNCTIONS:
         return ConstantValue("moment")
     if isinstance(tree, syntax.Call) and tree.name in RANDOM_FUNCTIONS:
         return ConstantValue(RANDOM_FUNCTIONS[tree.name])
     try:
         value = table_expression(NO_TABLE, expression)
-        result = as_text(value)((), Context())
+        result = as_text(value)((), Context(zone=zone))
     except (SchemaError, SqlError):
         return ConstantValue("unknown")
     if result is None:

@@ -14,6 +14,7 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import check_placement_policy
 from simulator.tidb.ddl.columns.definitions import MAX_COMMENT_BYTES
+from simulator.tidb.ddl.expressions.constants import constant_in_zone
 from simulator.tidb.ddl.lookups import check_length, first_repeated, lower_names, partition_names
 from simulator.tidb.ddl.partitions import values
 from simulator.tidb.ddl.partitions.functions import is_unsigned
@@ -243,7 +244,8 @@ def build_partition(definition: syntax.PartitionDefinition, kind: str, session: 
     comment = next((option.value for option in definition.options if option.name == "COMMENT"), "")
     if kind == "range" and session.is_strict and len(comment.encode()) > MAX_COMMENT_BYTES:
         raise tidb_error("ddl:1793", definition.name.lower())
-    return Partition(definition.name, definition.values, comment)
+    bounds = (tuple(constant_in_zone(text, session.zone) for text in row) for row in definition.values)
+    return Partition(definition.name, tuple(bounds), comment)
 
 
 def check_partitions(partitioning: Partitioning, table: Table) -> Partitioning:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, timedelta, tzinfo
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, WrittenSpec
+from simulator.tidb.ddl.expressions.constants import constant_in_zone
 from simulator.tidb.ddl.lookups import find_column
 from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, table_partitioning, with_partitions
 from simulator.tidb.ddl.partitions.functions import is_unsigned
@@ -28,7 +29,7 @@ MIDNIGHT = " 00:00:00"
 Bound = int | date
 
 
-def expand_interval(clause: syntax.PartitionClause, table: Table) -> syntax.PartitionClause:
+def expand_interval(clause: syntax.PartitionClause, table: Table, zone: tzinfo) -> syntax.PartitionClause:
     """Return the partitioning with the partitions of its INTERVAL. Raises DdlError."""
     interval = clause.interval
     if interval is None:
@@ -37,7 +38,7 @@ def expand_interval(clause: syntax.PartitionClause, table: Table) -> syntax.Part
         return replace(clause, interval=None)
     if interval.first is None or interval.last is None:
         raise unsupported_error("INTERVAL partitioning without FIRST PARTITION or LAST PARTITION")
-    first, last = parse_bound(interval.first.text), parse_bound(interval.last.text)
+    first, last = (parse_bound(constant_in_zone(each.text, zone)) for each in (interval.first, interval.last))
     bounds = list(bounds_between(first, last, bound_stepper(interval.every.text, interval.unit)))
     column = find_column(table, clause.method.columns[0]) if clause.method.columns else None
     lowest = "'0000-01-01'" if isinstance(first, date) else lowest_number(clause, column, table)
@@ -182,7 +183,7 @@ def last_partition(spec: syntax.IntervalPartitionSpec, alteration: Alteration) -
         yield SubJob(action)
         return
     before = table_partitioning(alteration.target.table)
-    after = left(spec.bound.text.strip(), before)
+    after = left(constant_in_zone(spec.bound.text.strip(), alteration.session.zone), before)
     yield SubJob(
         action, with_partitions(after), written=written_spec(spec, before.partitions, after, alteration.target)
     )

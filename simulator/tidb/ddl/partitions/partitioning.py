@@ -57,7 +57,7 @@ def new_partitioning(clause: syntax.PartitionClause, table: Table, session: Sess
     columns = clause.method.columns or (key_columns(table) if clause.method.kind == "key" else ())
     for name in columns:
         check_partition_column(name, clause.method.kind, table)
-    clause = expand_interval(clause, table)
+    clause = expand_interval(clause, table, session.zone)
     if max(clause.method.count, len(clause.definitions)) > MAX_PARTITIONS:
         raise tidb_error("ddl:1499")
     names = {column.name.lower(): column.name for column in table.columns}

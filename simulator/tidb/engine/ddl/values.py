@@ -18,6 +18,7 @@ from simulator.tidb.datums.problems import CastProblem
 from simulator.tidb.engine.sessions import clock
 from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.errors import sql_error, sql_error_with_text
+from simulator.tidb.functions.documents import text_of_stored
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.durations import round_duration
@@ -86,6 +87,8 @@ def _datum(before: ColumnType, after: ColumnType, cell: bytes) -> Datum:
     if before.name == "time" and after.name == "year":
         digits = round_duration(cell.decode(), 0).replace(":", "")
         return Datum("int", str(int(digits)).encode())
+    if before.name == "json":
+        cell = text_of_stored(cell.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
     return cell_datum(before, cell)
 
 

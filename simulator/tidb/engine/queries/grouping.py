@@ -1,5 +1,8 @@
 """GROUP BY: the row of a group is its first source row, and behind it the list of the results of aggregate functions.
 
+WITH ROLLUP has groups by fewer and fewer keys, too. In their rows the other keys are NULL, and the number of keys follows
+the results (tidb pkg/executor/expand.go).
+
 With ONLY_FULL_GROUP_BY a value that may differ within the group is refused, as in TiDB
 (pkg/planner/core/logical_plan_builder.go, checkOnlyFullGroupBy).
 """
@@ -10,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.engine.queries.aggregates import Start, compile_aggregate
 from simulator.tidb.engine.queries.relation import CELL_SIZE, ROW_SIZE, Relation, Values
 from simulator.tidb.engine.queries.sorting import distinct_key
@@ -19,7 +23,7 @@ from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.expression import Evaluate, Expression
 from simulator.tidb.expressions.trees import conjuncts, strip_parentheses
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.expressions import Binary, ColumnName, Literal, Node
+from simulator.tidb.syntax.expressions import Binary, Call, ColumnName, Literal, Node
 from simulator.tidb.syntax.queries import Aggregate
 
 MIXED = (
@@ -41,16 +45,22 @@ class Grouping:
         keys: Sequence[tuple[Node, Expression]],
         constant: Collection[Field],
         whole: bool,
+        rollup: bool = False,
+        equal: Sequence[tuple[Field, Field]] = (),
     ) -> None:
-        """`constant` are fields that have one value in all rows; `whole` is whether all rows are one group."""
+        """`constant` are fields that have one value in all rows; `whole` is whether all rows are one group; `equal` are
+        fields that have equal values in each row."""
         self._scope, self._width, self._whole = scope, source.width, whole
         self._keys = [distinct_key(value) for _, value in keys]
-        self._known = list(keys)
+        self.rollup = rollup
+        self._known = [(node, self._rolled(place, value)) for place, (node, value) in enumerate(keys)]
         self._aggregates: dict[Aggregate, Expression] = {}
         self._starts: list[Start] = []
         self._checks = "ONLY_FULL_GROUP_BY" in scope.context.session.settings.sql_mode
-        named = [scope.find(node) for node, _ in keys if isinstance(node, ColumnName)]
-        self._fixed = [*(field for field in named if field is not None), *constant]
+        self._named = [scope.find(node) if isinstance(node, ColumnName) else None for node, _ in keys]
+        self._fixed = [*(field for field in self._named if field is not None), *constant]
+        for _ in equal:
+            self._fixed += [other for one, other in equal if one in self._fixed and other not in self._fixed]
         self.place = "SELECT list", 1
         """The clause that asks, and the number of its expression."""
 
@@ -59,8 +69,47 @@ class Grouping:
         return self._scope.changed(aggregate=self.aggregate, check=self.check)
 
     def known(self, node: Node) -> Node | None:
-        """Return the value of an expression of GROUP BY, or None."""
-        return next((Known(value) for key, value in self._known if key == node), None)
+        """Return the value of an expression of GROUP BY, or None. Raises SqlError 3602."""
+        if self.rollup and isinstance(node, Call) and node.name == "GROUPING":
+            return Known(self._grouping_function(node))
+        place = self._place_of(node)
+        return None if place is None else Known(self._known[place][1])
+
+    def _place_of(self, node: Node) -> int | None:
+        """Return the place of an expression in GROUP BY."""
+        for place, (key, _) in enumerate(self._known):
+            if key == node:
+                return place
+        if not self.rollup or not isinstance(node, ColumnName) or (field := self._scope.find(node)) is None:
+            return None
+        return self._named.index(field) if field in self._named else None
+
+    def _rolled(self, place: int, value: Expression) -> Expression:
+        """Return the value of a key in the rows of groups."""
+        width = self._width
+
+        def of_group(evaluate: Evaluate) -> Evaluate:
+            return lambda row, context: evaluate(row, context) if place < row[width][-1] else None
+
+        return map_expression(value, of_group) if self.rollup else value
+
+    def _grouping_function(self, node: Call) -> Expression:
+        """Return GROUPING(…): a bit for each argument, 1 in the rows of groups without it."""
+        places, width = [], self._width
+        for number, argument in enumerate(node.arguments):
+            place = self._place_of(strip_parentheses(argument))
+            if place is None:
+                raise SqlError(3602, "HY000", f"Argument #{number} of GROUPING function is not in GROUP BY")
+            places.append(place)
+        self._scope.compilation.varying += 1
+
+        def evaluate(row: Sequence[Any], context: Any) -> int:
+            bits = 0
+            for place in places:
+                bits = bits << 1 | (place >= row[width][-1])
+            return bits
+
+        return Expression(evaluate, "int")
 
     def aggregate(self, tree: Aggregate) -> Expression:
         """Return the value of an aggregate function for each group."""
@@ -106,17 +155,18 @@ class Grouping:
         groups: dict[tuple[Any, ...], tuple[Values, list[Any], list[Any]]] = {}
         keys = self._keys
         for row in rows:
-            key = tuple([key(row, context) for key in keys])
-            group = groups.get(key)
-            if group is None:
-                context.hold(ROW_SIZE + CELL_SIZE * len(row) + GROUP_SIZE * len(self._starts))
-                group = groups[key] = self._start(row, context)
-            for add in group[1]:
-                add(row)
+            whole = tuple([key(row, context) for key in keys])
+            for key in [whole[:count] for count in range(len(whole), -1, -1)] if self.rollup else (whole,):
+                group = groups.get(key)
+                if group is None:
+                    context.hold(ROW_SIZE + CELL_SIZE * len(row) + GROUP_SIZE * len(self._starts))
+                    group = groups[key] = self._start(row, context)
+                for add in group[1]:
+                    add(row)
         if self._whole and not groups:
             groups[()] = self._start([None] * self._width, context)
-        for row, _, results in groups.values():
-            yield [*row, [result() for result in results]]
+        for key, (row, _, results) in groups.items():
+            yield [*row, [*[result() for result in results], len(key)]]
 
     def _start(self, row: Values, context: StatementContext) -> tuple[Values, list[Any], list[Any]]:
         states = [start(context) for start in self._starts]
@@ -133,6 +183,30 @@ def constant_columns(where: Node | None, scope: QueryScope) -> list[Field]:
                 if isinstance(side, ColumnName) and isinstance(other, Literal) and (field := scope.find(side)):
                     fields.append(field)
     return fields
+
+
+def equal_columns(tree: syntax.SelectTree, scope: QueryScope) -> list[tuple[Field, Field]]:
+    """Return pairs of columns, in both orders, that are equal in all rows of a query: `t.a = s.a`, USING (a)."""
+    pairs = []
+    for node in [*conjuncts(tree.where), *_join_conditions(tree.source)]:
+        if isinstance(node, Binary) and node.operator == "=":
+            left, right = strip_parentheses(node.left), strip_parentheses(node.right)
+            if isinstance(left, ColumnName) and isinstance(right, ColumnName):
+                pairs.append((scope.find(left), scope.find(right)))
+    for field in scope.fields:
+        if field.hidden:
+            pairs += [(field, other) for other in scope.fields.by_name[field.name.lower()] if not other.hidden]
+    found = [(one, other) for one, other in pairs if one is not None and other is not None]
+    return [*found, *((other, one) for one, other in found)]
+
+
+def _join_conditions(source: syntax.Source | None) -> Iterator[Node]:
+    """Yield the conditions of inner joins."""
+    if isinstance(source, syntax.Join):
+        yield from _join_conditions(source.left)
+        yield from _join_conditions(source.right)
+        if source.kind == "INNER":
+            yield from conjuncts(source.on)
 
 
 def refuse_aggregate() -> SqlError:

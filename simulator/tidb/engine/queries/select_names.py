@@ -116,14 +116,14 @@ def resolve_group_key(item: syntax.OrderItem, items: Sequence[SelectItem], scope
     """Return the expression of a GROUP BY item. A name or a number may stand for a column of the select list."""
     node = strip_parentheses(item.expression)
     if isinstance(node, Literal) and node.kind == "integer":
-        return _item_node(items[select_ordinal(node.text, len(items), "group statement")])
+        return item_node(items[select_ordinal(node.text, len(items), "group statement")])
     if isinstance(node, ColumnName) and len(node.parts) == 1 and scope.find(node) is None:
         item_of_name = next((each for each in items if each.name.lower() == node.parts[0].lower()), None)
-        return node if item_of_name is None else _item_node(item_of_name)
+        return node if item_of_name is None else item_node(item_of_name)
     return node
 
 
-def _item_node(item: SelectItem) -> Node:
+def item_node(item: SelectItem) -> Node:
     if item.node is not None:
         return strip_parentheses(item.node)
     assert item.field is not None

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from simulator.tidb import syntax
 from simulator.tidb.engine.queries.common_tables import with_common_tables
 from simulator.tidb.engine.queries.filters import Filtered, TableRelation, compile_condition, filtered
-from simulator.tidb.engine.queries.grouping import Grouping, constant_columns, refuse_aggregate
+from simulator.tidb.engine.queries.grouping import Grouping, constant_columns, equal_columns, refuse_aggregate
 from simulator.tidb.engine.queries.locking import find_locking, refuse_noop
 from simulator.tidb.engine.queries.relation import ONE_ROW, Relation, Rows, Selected, Values, export, projected
 from simulator.tidb.engine.queries.select_names import (
@@ -21,6 +21,7 @@ from simulator.tidb.engine.queries.select_names import (
     check_having_names,
     expand_items,
     having_fields,
+    item_node,
     resolve_aliases,
     resolve_group_key,
     resolve_having_names,
@@ -30,7 +31,7 @@ from simulator.tidb.engine.queries.set_operations import build_set_operation
 from simulator.tidb.engine.queries.sorting import SortKey, distinct_key, limited, sort_key, sorted_rows
 from simulator.tidb.engine.queries.sources import build_source
 from simulator.tidb.engine.queries.windows import Windows
-from simulator.tidb.engine.scopes.scope import Field, QueryScope
+from simulator.tidb.engine.scopes.scope import Field, Fields, QueryScope
 from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.expressions.compile import compile_expression
@@ -113,6 +114,25 @@ def _parts_of_window(tree: syntax.WindowFunction) -> Iterator[syntax.Node]:
     yield from (item.expression for item in tree.window.order)
 
 
+QUERIES = (syntax.Subquery, syntax.Exists, syntax.Quantified)
+
+
+def _aggregates_around(query: syntax.QueryTree, scope: QueryScope) -> bool:
+    """Return whether a subquery has an aggregate function of columns of the query around it, which computes it (tidb
+    pkg/planner/core/logical_plan_builder.go, resolveCorrelatedAggregates)."""
+    if not isinstance(query, syntax.SelectTree):
+        return False
+    nodes = [item.expression for item in query.items if isinstance(item, syntax.SelectItem)]
+    nodes += [item.expression for item in query.order] + [node for node in (query.having,) if node is not None]
+    trees = [tree for node in nodes for tree in context_trees(node) if isinstance(tree, syntax.Aggregate)]
+    trees = [tree for tree in trees if (named := [*scope.named(tree)]) and all(map(scope.find, named))]
+    if not trees:
+        return False
+    fields = build_source(query.source, scope).fields if query.source is not None else Fields()
+    inner = QueryScope(scope.compilation, fields, scope)
+    return not all(map(inner.owns, trees))
+
+
 def _contains_window(node: syntax.Node) -> bool:
     return any(isinstance(tree, syntax.WindowFunction) for tree in context_trees(node))
 
@@ -148,11 +168,23 @@ class Select:
         nodes = [item.node for item in self._items if item.node is not None and not isinstance(item.node, SIMPLE)]
         nodes += [item.expression for item in tree.order if not isinstance(item.expression, SIMPLE)]
         aggregated = nodes if tree.having is None else [*nodes, tree.having]
-        self._grouping = self._group(where) if tree.group_by or any(map(contains_aggregate, aggregated)) else None
+        self._grouping = self._group(where) if tree.group_by or any(map(self._aggregates, aggregated)) else None
         self._windows: Windows | None = None
         if any(map(_contains_window, nodes)):
             self._windows = Windows(self._width, tree.windows)
             self._width += 1
+
+    def _aggregates(self, node: syntax.Node) -> bool:
+        """Return whether an expression has an aggregate function over rows of this query."""
+        for part in walk(node):
+            tree = part.tree if isinstance(part, syntax.ContextExpression) else None
+            if isinstance(tree, syntax.Aggregate) and self._scope.owns(tree):
+                return True
+            if isinstance(tree, syntax.WindowFunction) and contains_aggregate(part):
+                return True
+            if isinstance(tree, QUERIES) and _aggregates_around(tree.query, self._scope):
+                return True
+        return False
 
     def _filter(self, tests: Sequence[Any]) -> None:
         if tests:
@@ -169,7 +201,8 @@ class Select:
                 raise refuse_aggregate()
             keys.append((node, compile_expression(node, self._scope.within("group statement"))))
         constant = constant_columns(self.tree.where, where)
-        grouping = Grouping(self._scope, self._source, keys, constant, not self.tree.group_by)
+        equal = equal_columns(self.tree, where)
+        grouping = Grouping(self._scope, self._source, keys, constant, not self.tree.group_by, self.tree.rollup, equal)
         self._stages.append(grouping.rows)
         self._width += 1
         return grouping
@@ -242,14 +275,17 @@ class Select:
         return None if self._grouping is None else self._grouping.known(node)
 
     def _value(self, item: SelectItem, scope: QueryScope) -> Expression:
-        if item.node is not None:
-            node = item.node if self._grouping is None else replace_nodes(item.node, self._known)
-            return compile_expression(node, scope)
+        rollup = self._grouping is not None and self._grouping.rollup
+        if item.node is not None or rollup:
+            node = item_node(item) if item.node is None else item.node
+            return compile_expression(node if self._grouping is None else replace_nodes(node, self._known), scope)
         assert item.field is not None
         return scope.read(item.field)
 
     def _shown(self, item: SelectItem) -> Field | None:
         """Return the field of the source that an item shows unchanged."""
+        if self._grouping is not None and self._grouping.rollup:
+            return None
         if item.node is None:
             return item.field
         return self._scope.find(item.node) if isinstance(item.node, syntax.ColumnName) else None

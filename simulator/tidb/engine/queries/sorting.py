@@ -27,7 +27,7 @@ class SortKey(NamedTuple):
 
 def sort_key(value: Expression) -> Evaluate:
     """Return the key by which a value is sorted; None for NULL."""
-    if value.kind == "string" and value.number is not None and value.coercibility == 2:
+    if value.kind == "string" and value.number is not None and value.column_type is not None:
         return value.number
     return distinct_key(value)
 

@@ -133,13 +133,20 @@ def _build_table(source: syntax.TableSource, outer: QueryScope) -> Relation:
     raise sql_error(1146, schema, name)
 
 
+ERRORS_OF_VIEWS = (1055, 1105, 1235, 1462, 8123)
+"""Errors of a view's query that are not 1356 (tidb pkg/planner/core/logical_plan_builder.go, BuildDataSourceFromView)."""
+
+
 def _view(view: ViewInfo, catalog: Catalog, outer: QueryScope) -> Relation:
-    """Return the rows of a view, whose query is in its own database. Raises SqlError 1356."""
-    around = QueryScope(outer.compilation).changed(database=view.schema)
+    """Return the rows of a view, whose query is in its own database. Raises SqlError 1356, 1462."""
+    key = object_key(view.schema, view.name)
+    if key in outer.views:
+        raise sql_error_with_text(1462, f"`{view.schema}`.`{view.name}` contains view recursion")
+    around = QueryScope(outer.compilation).changed(database=view.schema, views=(*outer.views, key))
     try:
         relation = around.build(_parsed_view(view.query))
     except (SqlError, DdlError) as error:
-        if isinstance(error, SqlError) and error.number not in (1054, 1146, 1356):
+        if isinstance(error, SqlError) and error.number in ERRORS_OF_VIEWS:
             raise
         raise invalid_view(view) from None
     if len(view.columns) > len(relation.fields):

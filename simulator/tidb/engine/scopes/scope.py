@@ -6,7 +6,7 @@ pkg/planner/core/expression_rewriter.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,10 +15,11 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.engine.scopes.session_functions import session_function
+from simulator.tidb.engine.sessions.clock import default_time_text
 from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.compile import Compilation, compile_function
-from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, fixed, replace
+from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, fixed, null, replace
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
 from simulator.tidb.model.table import Column, Table
@@ -143,6 +144,9 @@ class QueryScope:
     clause = "field list"
     """TiDB's name of the clause in errors."""
 
+    views: tuple[Any, ...] = ()
+    """The views that the query is in."""
+
     inserted: Fields | None = None
     """The columns that VALUES(column) means."""
 
@@ -151,6 +155,8 @@ class QueryScope:
     ) -> None:
         """A scope has the tables of WITH and the database of the scope around it."""
         self.compilation, self.fields, self.outer = compilation, fields, outer
+        self.aggregated = fields
+        """The columns that aggregate functions are over, whatever other expressions of the clause may name."""
         self.frame = Frame()
         self.depth: int = 0
         self.database = compilation.context.session.settings.database
@@ -158,6 +164,7 @@ class QueryScope:
         """The relations of WITH by name in lower case."""
         if outer is not None:
             self.depth, self.database, self.common = outer.depth + 1, outer.database, outer.common
+            self.views = outer.views
 
     @property
     def context(self) -> StatementContext:
@@ -241,7 +248,9 @@ class QueryScope:
         if isinstance(node, syntax.DefaultValue):
             return self._default(node)
         if isinstance(node, syntax.InsertedValue):
-            assert self.inserted is not None, "only ON DUPLICATE KEY UPDATE has VALUES(column)"
+            if self.inserted is None:  # VALUES(column) is NULL outside of ON DUPLICATE KEY UPDATE
+                self.column(node.column)
+                return null()
             return QueryScope(self.compilation, self.inserted).within(self.clause).column(node.column)
         tree = node.tree if isinstance(node, syntax.ContextExpression) else None
         compiled = self.compilation.compile_tree(tree, self, operand)
@@ -253,13 +262,31 @@ class QueryScope:
                 raise SqlError(3593, "HY000", f"You cannot use the window function '{name}' in this context.'")
             return self.windowed(tree)
         if isinstance(tree, syntax.Aggregate):
-            if self.aggregate is None:
-                raise sql_error(1111)
-            return self.aggregate(tree)
+            return self._aggregate(tree)
         if isinstance(node, syntax.RowExpression):
             raise sql_error(1241, 1)
         shown = f"{node.kind} {node.restored}" if isinstance(node, syntax.ContextExpression) else type(node).__name__
         raise not_simulated(f"{shown} is not computed; expressions, subqueries, aggregate and window functions are")
+
+    def named(self, tree: syntax.Aggregate) -> Iterator[syntax.ColumnName]:
+        """Yield the names in an aggregate function."""
+        return (name for argument in tree.arguments for name in syntax.names_in(argument))
+
+    def owns(self, tree: syntax.Aggregate) -> bool:
+        """Return whether an aggregate function is over rows of this query: unless it has columns, all of queries around."""
+        names, scope = [*self.named(tree)], self.of_rows(self.aggregated)
+        return not names or self.outer is None or any(scope.find(name) is not None for name in names)
+
+    def _aggregate(self, tree: syntax.Aggregate) -> Expression:
+        scope: QueryScope | None = self
+        while scope is not None and not scope.owns(tree):
+            scope = scope.outer
+        if scope is None or scope.aggregate is None:
+            raise sql_error(1111)
+        if scope is self:
+            return scope.aggregate(tree)
+        self.compilation.reach = min(self.compilation.reach, scope.depth)
+        return _of_frame(scope.aggregate(tree), scope.frame)
 
     def _default(self, node: syntax.DefaultValue) -> Expression:
         """Return the value of DEFAULT(column)."""
@@ -267,7 +294,8 @@ class QueryScope:
         field = self.find(node.column)
         if field is None or field.column is None:
             raise sql_error(1054, ".".join(node.column.parts), self.clause)
-        return default_value(field.column)
+        now = default_time_text(field.column, self.context.session.settings, self.context.now_ms)
+        return default_value(field.column) if now is None else column_value(field.column, fixed(now.encode()))
 
 
 def known_function(node: syntax.Call) -> Function | None:

@@ -11,7 +11,7 @@ from simulator.releases import Release
 from simulator.tidb.engine.sessions.outcome import CommittedTransaction, TableChanges
 from simulator.tidb.model.table import Table
 from simulator.tidb.storage.row_keys import handle_writer, row_id
-from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
+from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of, sent_images
 from simulator.tidb.storage.transactions import Change, Transaction
 
 BINARY, INT32, INT64 = pa.binary(), pa.int32(), pa.int64()
@@ -47,6 +47,9 @@ def table_changes(stored: StoredTable, changes: Sequence[Change], release: Relea
         None if row is None else row.image if row.layout == layout else image_of(reader.cells(row))
         for row in (change.before for change in changes)
     ]
+    after, gone = [change.after for change in changes], [change.gone for change in changes]
+    if (sent := sent_images(table)) is not None:
+        before, after, gone = ([*map(sent, images)] for images in (before, after, gone))
     lacking = [_lacking(table, change) for change in changes] if release.older_rows_differ else []
     return TableChanges(
         table,
@@ -54,9 +57,9 @@ def table_changes(stored: StoredTable, changes: Sequence[Change], release: Relea
         _cells([write(change.handle) for change in changes]),
         _numbers([row_id(change.handle) for change in changes], INT64),
         _cells(before),
-        _cells([change.after for change in changes]),
+        _cells(after),
         _cells(lacking) if any(lacking) else None,
-        _cells([change.gone for change in changes]) if any(change.gone for change in changes) else None,
+        _cells(gone) if any(gone) else None,
     )
 
 

@@ -18,16 +18,16 @@ from simulator.tidb.engine.queries.compilation import new_compilation
 from simulator.tidb.engine.queries.views import view_table
 from simulator.tidb.engine.sessions.clock import local_timestamp
 from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.settings import SqlSession
+from simulator.tidb.engine.sessions.settings import ROW_ID, SqlSession
 from simulator.tidb.engine.show.shown import ShowKind, Shown, shown
 from simulator.tidb.engine.system_tables.columns import PRIVILEGES, describe_column
 from simulator.tidb.engine.system_tables.definitions import LISTED_FIRST, SCHEMA, Row, system_definitions
 from simulator.tidb.engine.system_tables.keys import index_parts
 from simulator.tidb.engine.system_tables.tables import ROWS, all_databases
-from simulator.tidb.errors import sql_error
-from simulator.tidb.model.table import Table
+from simulator.tidb.errors import not_simulated, sql_error
+from simulator.tidb.model.table import Table, row_id_column
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.storage.auto_ids import initial_counters, next_auto_id
+from simulator.tidb.storage.auto_ids import auto_column, has_own_allocator, initial_counters, next_auto_id
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.show import Show
 
@@ -180,6 +180,25 @@ def _create_table(show: Show, text: str, context: StatementContext) -> Shown:
     return shown(("Table", "Create Table"), [(found.name, create_table_text(found, style, next_id))])
 
 
+def _next_row_ids(show: Show, text: str, context: StatementContext) -> Shown:
+    """Return what each allocator of a table gives next (tidb pkg/executor/executor.go, ShowNextRowIDExec)."""
+    assert show.table is not None, "the parser requires it"
+    table = _find(show.table, context)
+    if not isinstance(table, Table):
+        raise not_simulated("NEXT_ROW_ID of a view or a sequence is not computed; that of a table is")
+    column, stored = auto_column(table), context.schema.stored(table)
+    counters = initial_counters(table) if stored is None else stored.ids.counters
+    name = ROW_ID if column is None or row_id_column(table) is None or not table.clustered else column.name
+    rows: list[Row] = []
+    if not table.clustered or column is not None and column.auto_increment:
+        rows.append((name, counters.row_id.following, ROW_ID.upper()))
+    if column is not None:
+        kind = "AUTO_INCREMENT" if column.auto_increment else "AUTO_RANDOM"
+        rows.append((name, counters.auto.following if has_own_allocator(table) else 1, kind))
+    names = ("DB_NAME", "TABLE_NAME", "COLUMN_NAME", "NEXT_GLOBAL_ROW_ID", "ID_TYPE")
+    return shown(names, ((table.schema, table.name, *row) for row in rows), {"NEXT_GLOBAL_ROW_ID": "bigint"})
+
+
 def _create_database(show: Show, text: str, context: StatementContext) -> Shown:
     name = _database(show, context)
     database = next(each for each in all_databases(context) if each.name.lower() == name.lower())
@@ -195,4 +214,5 @@ CATALOG_KINDS: dict[str, ShowKind] = {
     "INDEX": _indexes,
     **dict.fromkeys(("CREATE TABLE", "CREATE VIEW", "CREATE SEQUENCE"), _create_table),
     "CREATE DATABASE": _create_database,
+    "NEXT_ROW_ID": _next_row_ids,
 }

@@ -103,12 +103,29 @@ def _collations(show: Show, text: str, context: StatementContext) -> Shown:
     return shown(names[:width], rows, {"Id": "bigint", "Sortlen": "bigint"})
 
 
+def _asked_user(show: Show) -> tuple[str, str]:
+    """Return the name and the host that a statement names; empty ones for the session's own user."""
+    name, _, host = show.user.replace("'", "").replace("`", "").replace('"', "").partition("@")
+    return name, host or "%"
+
+
+def _create_user(show: Show, text: str, context: StatementContext) -> Shown:
+    user, _, host = context.session.settings.account.partition("@")
+    name, place = _asked_user(show)
+    if name not in ("", user):
+        raise SqlError(1396, "HY000", f"Operation SHOW CREATE USER failed for '{name}'@'{place}'")
+    created = (
+        f"CREATE USER '{user}'@'{host}' IDENTIFIED WITH 'mysql_native_password' AS '' REQUIRE NONE PASSWORD EXPIRE DEFAULT"
+        " ACCOUNT UNLOCK PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT"
+    )
+    return shown((f"CREATE USER for {user}@{host}",), [(created,)])
+
+
 def _grants(show: Show, text: str, context: StatementContext) -> Shown:
     user, _, host = context.session.settings.account.partition("@")
-    asked = show.user.replace("'", "").replace("`", "").replace('"', "")
-    if asked and asked.partition("@")[0] != user:
-        name, _, place = asked.partition("@")
-        raise SqlError(1141, "42000", f"There is no such grant defined for user '{name}' on host '{place or '%'}'")
+    asked, place = _asked_user(show)
+    if asked not in ("", user):
+        raise SqlError(1141, "42000", f"There is no such grant defined for user '{asked}' on host '{place}'")
     grant = f"GRANT ALL PRIVILEGES ON *.* TO '{user}'@'{host}' WITH GRANT OPTION"
     return shown((f"Grants for {user}@{host}" if asked else "Grants for User",), [(grant,)])
 
@@ -160,6 +177,7 @@ SERVER_KINDS: dict[str, ShowKind] = {
     "CHARSET": _charsets,
     "COLLATION": _collations,
     "GRANTS": _grants,
+    "CREATE USER": _create_user,
     "MASTER STATUS": _master_status,
     "DDL JOBS": _jobs,
     "PLUGINS": _empty("Name", "Status", "Type", "Library", "License", "Version"),

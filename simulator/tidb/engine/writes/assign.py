@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.datums.cast import cast_value
+from simulator.tidb.datums.decimals import rounded_value
 from simulator.tidb.datums.floats import float_text
 from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.datums.problems import CastProblem
@@ -30,6 +31,7 @@ from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.expression import Evaluate
+from simulator.tidb.expressions.json_documents import typed_cell
 from simulator.tidb.expressions.tables import generated_value, places_of, table_expression
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Cells, Column, Index, Table, visible_columns
@@ -87,7 +89,10 @@ class RowValues:
             if not forgiven:
                 raise error
             self.context.warn(error)
-        return cell
+        elif column.type.name == "decimal" and cell is not None and (value := rounded_value(datum, cell.decode())):
+            # (tidb pkg/types/datum.go, ProduceDecWithSpecifiedTp)
+            self.context.warn(sql_error_with_text(1292, f"Truncated incorrect DECIMAL value: '{value}'"))
+        return typed_cell(datum, cell) if cell is not None and column.type.name == "json" else cell
 
     def not_null(self, column: Column, row: int = 1) -> Cell:
         """Return the zero that replaces NULL in a NOT NULL column, with a warning. Raises SqlError 1048, and 1263 in LOAD

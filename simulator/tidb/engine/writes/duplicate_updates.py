@@ -47,7 +47,7 @@ class DuplicateUpdate:
 
     def _compiled(self, node: Node, column: Column, scope: QueryScope) -> Callable[[Values, int], Cell]:
         values, context = self._values, self._values.context
-        if is_default(node):
+        if is_default(node, column):
             default = values.default(column) if not column.generated else lambda: None
             return lambda row, number: default()
         if column.generated:

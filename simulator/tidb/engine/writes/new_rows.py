@@ -7,12 +7,13 @@ from functools import cached_property
 from itertools import chain
 
 from simulator.tidb.engine.queries.relation import table_fields
-from simulator.tidb.engine.scopes.scope import Fields, QueryScope
-from simulator.tidb.engine.writes.assign import Cell, RowValues, fixed_defaults, has_default, is_automatic
+from simulator.tidb.engine.scopes.scope import Field, Fields, QueryScope
+from simulator.tidb.engine.writes.assign import Cell, RowValues, fixed_defaults, has_default, is_automatic, zero_cell
 from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.datums import NotLiteral, datum_of, literal_datum
-from simulator.tidb.expressions.expression import Evaluate, null
+from simulator.tidb.expressions.expression import Evaluate, fixed, null
+from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.model.table import Cells, Column
 from simulator.tidb.syntax.dml import DefaultValue
 from simulator.tidb.syntax.expressions import Literal, Node, names_in
@@ -52,7 +53,7 @@ class ValueRows:
     @cached_property
     def _scope(self) -> QueryScope:
         table = self._values.table
-        fields = table_fields(table, table.name, table.schema)
+        fields = Fields(map(_without_value, table_fields(table, table.name, table.schema)))
         inserted = Fields(field._replace(read=lambda start: null()) for field in fields)
         return QueryScope(self._values.compilation, fields).changed(inserted=inserted)
 
@@ -61,7 +62,7 @@ class ValueRows:
         ErrBadGeneratedColumn), and DEFAULT of a column without one."""
         for number, column in enumerate(columns):
             if column.generated:
-                if any(row and not is_default(row[number]) for row in self._rows):
+                if any(row and not is_default(row[number], column) for row in self._rows):
                     raise sql_error(3105, column.name, self._values.table.name)
             elif not has_default(column) and not is_automatic(column):
                 if any(not row or is_default(row[number]) for row in self._rows):
@@ -129,6 +130,18 @@ class ValueRows:
         return evaluate
 
 
-def is_default(value: Node) -> bool:
-    """Return whether a value is DEFAULT without a column."""
-    return isinstance(value, DefaultValue) and value.column is None
+def _without_value(field: Field) -> Field:
+    """Return a column as the values of a new row see it: a generated one has no value yet."""
+    column = field.column
+    if column is None or not column.generated:
+        return field
+    value = column_value(column, fixed(zero_cell(column) if column.not_null else None))
+    return field._replace(read=lambda start: value)
+
+
+def is_default(value: Node, column: Column | None = None) -> bool:
+    """Return whether a value is DEFAULT; for a generated column DEFAULT(column) is the same (tidb
+    pkg/planner/core/planbuilder.go, checkOnlyDefaultValue)."""
+    if not isinstance(value, DefaultValue) or value.column is None:
+        return isinstance(value, DefaultValue)
+    return column is not None and bool(column.generated) and value.column.parts[-1].lower() == column.name.lower()

@@ -146,7 +146,8 @@ def _merge_aliases(targets: Sequence[Target]) -> None:
 
 
 def _targets(statement: syntax.Update, matched: Matched, context: StatementContext) -> list[Target]:
-    """Return the tables that change, in the order of the statement. Raises SqlError 1054, 1052, 1288 for a column of a query,
+    """Return the tables that change, in the order of the statement, or of the source if one of them is
+    there under several aliases. Raises SqlError 1054, 1052, 1288 for a column of a query,
     3105 for a generated column."""
     targets: dict[Base, Target] = {}
     partitions = {
@@ -166,10 +167,12 @@ def _targets(statement: syntax.Update, matched: Matched, context: StatementConte
         if not column.generated:
             compute = _compiled(each.value, column, target.values, matched.scope, casts)
             target.assignments.append((target.values.place_of[column.name], compute))
-        elif not is_default(each.value):
+        elif not is_default(each.value, column):
             raise sql_error(3105, column.name, target.table.name)
     found = list(targets.values())
     _merge_aliases(found)
+    if any(target.merged is not None for target in found):
+        found.sort(key=lambda target: target.base.place)
     return found
 
 

@@ -23,6 +23,7 @@ from simulator.tidb.expressions.expression import (
     fixed,
     integer,
     null,
+    replace,
     string,
 )
 from simulator.tidb.expressions.moments import SECOND
@@ -138,6 +139,13 @@ def _yearweek(value: Expression, mode: Expression | None = None) -> Expression:
     )
 
 
+def _dayname(value: Expression) -> Expression:
+    """Return DAYNAME, which is a number from 0 for Monday where a number is wanted (builtinDayNameSig)."""
+    name = _of_day(time_functions.dayname, string)(value)
+    number = _of_day(time_functions.weekday, integer)(value)
+    return name if name.kind == "null" else replace(name, number=number.evaluate)
+
+
 # -- Unix timestamps, zones --------------------------------------------------------------------------------------------
 
 
@@ -234,10 +242,8 @@ TIME_FUNCTIONS: dict[str, Function] = {
         name.upper(): Function(1, 1, _of_day(getattr(time_functions, name), integer))
         for name in ("dayofweek", "dayofyear", "weekday", "weekofyear", "to_days", "to_seconds")
     },
-    **{
-        name.upper(): Function(1, 1, _of_day(getattr(time_functions, name), string))
-        for name in ("dayname", "monthname")
-    },
+    "DAYNAME": Function(1, 1, _dayname),
+    "MONTHNAME": Function(1, 1, _of_day(time_functions.monthname, string)),
     "LAST_DAY": Function(1, 1, _last_day),
     "DATEDIFF": Function(
         2, 2, lambda end, start: integer(call(time_functions.datediff, moment_argument(end), moment_argument(start)))

@@ -51,7 +51,7 @@ def number_literal(cursor: Cursor, text: str) -> Literal:
     if "e" in text:
         value = float(text)
         if math.isinf(value):
-            cursor.fail(f"the number {text} is out of the range of DOUBLE")
+            raise SchemaError(f"Illegal double '{text}' value found during parsing", number=1367)
         return float_literal(value)
     whole, point, fraction = text.partition(".")
     whole = whole.lstrip("0") or "0"

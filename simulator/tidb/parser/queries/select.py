@@ -227,7 +227,6 @@ def _parse_clauses(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax
     text += f" WHERE {restore_node(where)}" if where else ""
     text += f" GROUP BY {restore_items(group)}{' WITH ROLLUP' * rollup}" if group else ""
     text += f" HAVING {restore_node(having)}" if having else ""
-    unsupported = ("WITH ROLLUP",) * rollup
     return text + windows_text, replace(
         tree,
         source=source_tree(source) if source else None,
@@ -235,7 +234,7 @@ def _parse_clauses(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax
         group_by=group,
         having=having,
         windows=windows,
-        unsupported=unsupported,
+        rollup=rollup,
     )
 
 
