@@ -18,14 +18,14 @@ from simulator.tidb.engine.queries.compilation import new_compilation
 from simulator.tidb.engine.queries.views import view_table
 from simulator.tidb.engine.sessions.clock import local_timestamp
 from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.settings import ROW_ID, SqlSession
+from simulator.tidb.engine.sessions.settings import SqlSession
 from simulator.tidb.engine.show.shown import ShowKind, Shown, shown
 from simulator.tidb.engine.system_tables.columns import PRIVILEGES, describe_column
 from simulator.tidb.engine.system_tables.definitions import LISTED_FIRST, SCHEMA, Row, system_definitions
 from simulator.tidb.engine.system_tables.keys import index_parts
 from simulator.tidb.engine.system_tables.tables import ROWS, all_databases
 from simulator.tidb.errors import not_simulated, sql_error
-from simulator.tidb.model.table import Table, row_id_column
+from simulator.tidb.model.table import ROW_ID, Table, row_id_column
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.storage.auto_ids import auto_column, has_own_allocator, initial_counters, next_auto_id
 from simulator.tidb.syntax.definitions import TableName
