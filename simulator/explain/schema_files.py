@@ -13,7 +13,7 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
 from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.ddl import parse_errors, parse_statement
+from simulator.tidb.parser.ddl.statements import parse_errors, parse_statement
 from simulator.tidb.parser.splitting import split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.ddl import CreateDatabase

@@ -37,7 +37,7 @@ from simulator.sources.generate.values.generators import ColumnGenerator, Refere
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.ddl.statements import parse_ddl
 
 CUSTOMER = create_table("CREATE TABLE customer (id BIGINT PRIMARY KEY, name VARCHAR(200), doc JSON)", "shop")
 ORDERS = create_table(

@@ -39,7 +39,7 @@ from simulator.tidb.ddl.catalog import (
 )
 from simulator.tidb.ddl.session import ExecutionResult, Job
 from simulator.tidb.model.table import Column, Name, Table
-from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax

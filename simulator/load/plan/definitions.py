@@ -12,7 +12,7 @@ from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Key, build_catalog, object_key
 from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.ddl import parse_ddl_script
+from simulator.tidb.parser.ddl.statements import parse_ddl_script
 from simulator.tidb.syntax.tables import CreateTable
 
 DATABASE = "test"

@@ -14,7 +14,7 @@ from simulator.load.plan.load_plan import STATEMENT_KINDS
 from simulator.settings import SETTINGS, Key, to_bool, to_count, to_duration_ms, to_text
 from simulator.sources.generate.model import Mix
 from simulator.sources.generate.values.reading import parse_skew
-from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.parser.script import split_script
 
 MOST_ROWS = 1_000_000_000

@@ -8,7 +8,7 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.execute import execute, execute_batch
 from simulator.tidb.ddl.session import ExecutionResult, Session
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.ddl import parse_ddl_script, parse_errors
+from simulator.tidb.parser.ddl.statements import parse_ddl_script, parse_errors
 from simulator.tidb.parser.splitting import parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.ddl import CreateIndex

@@ -19,7 +19,7 @@ from simulator.errors import DdlError, SchemaError
 from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.filters.table_routes import TableRoutes
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize

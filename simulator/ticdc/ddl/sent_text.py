@@ -15,7 +15,7 @@ from simulator.errors import DdlError
 from simulator.quantities import counted
 from simulator.releases import Release
 from simulator.tidb import syntax
-from simulator.tidb.parser.ddl import parse_ddl_script
+from simulator.tidb.parser.ddl.statements import parse_ddl_script
 from simulator.tidb.restore.ddl import restore_statement
 
 SHARDS = (r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)", r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)")

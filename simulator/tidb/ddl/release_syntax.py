@@ -14,7 +14,7 @@ from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS
 from simulator.tidb.ddl.tidb_errors import error_with_text, syntax_error
-from simulator.tidb.parser.options import SOFT_DELETE_OPTIONS
+from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS
 from simulator.tidb.parser.tokens import QUOTED
 
 SOFT_DELETE_COMMENT = re.compile(rf"{QUOTED}|/\*T!\[(softdelete|active_active)\]", re.DOTALL)

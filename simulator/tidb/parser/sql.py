@@ -13,10 +13,11 @@ from sqlglot.tokens import Token, TokenType
 from simulator.errors import DdlError, SchemaError, SqlError
 from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
-from simulator.tidb.parser import alter_table as alter
-from simulator.tidb.parser import ddl, session
+from simulator.tidb.parser import session
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.ddl import Phrase, fail_at_first_words, first_words, next_words
+from simulator.tidb.parser.ddl import alter_table as alter
+from simulator.tidb.parser.ddl import statements as ddl
+from simulator.tidb.parser.ddl.statements import Phrase, fail_at_first_words, first_words, next_words
 from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_replace, parse_update
 from simulator.tidb.parser.load_data import parse_load_data
 from simulator.tidb.parser.splitting import only_statement, parse_tokens, split_tokens

@@ -34,7 +34,7 @@ from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.syntax.ddl import AlterTable, RecoverTable
 from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.tables import CreateTable

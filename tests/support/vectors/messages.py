@@ -35,7 +35,7 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.definitions.from_sql import create_table, parse_column_definition
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import is_binary, type_code
-from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.syntax.ddl import RenameTable
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable

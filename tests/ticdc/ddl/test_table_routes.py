@@ -16,7 +16,7 @@ from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.ddl.routes import route_statement
 from simulator.ticdc.filters.table_routes import find_conflict, table_routes
-from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.syntax.definitions import TableName
 

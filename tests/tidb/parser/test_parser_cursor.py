@@ -19,7 +19,7 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.splitting import GRAMMAR
 from simulator.tidb.parser.sql import parse_sql

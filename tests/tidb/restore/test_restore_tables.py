@@ -12,7 +12,7 @@ from hypothesis.strategies import SearchStrategy
 from support.upstreams import cases
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.create_table import parse_create_table
+from simulator.tidb.parser.ddl.create_table import parse_create_table
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.tables import restore_table

@@ -9,9 +9,9 @@ from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET, build_column, build_table
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.parser.columns import parse_column
-from simulator.tidb.parser.create_table import begins_other_statement, parse_create_table
 from simulator.tidb.parser.cursor import Cursor, position
+from simulator.tidb.parser.ddl.columns import parse_column
+from simulator.tidb.parser.ddl.create_table import begins_other_statement, parse_create_table
 from simulator.tidb.parser.splitting import begins_with, parse_tokens, split_tokens, statement_text
 from simulator.tidb.parser.tokens import tokenize
 

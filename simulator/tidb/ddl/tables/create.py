@@ -26,7 +26,7 @@ from simulator.tidb.ddl.tables import definition_checks as checks
 from simulator.tidb.ddl.tables.options import check_ttl
 from simulator.tidb.ddl.tidb_errors import converting_errors, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.create_table import parse_create_table
+from simulator.tidb.parser.ddl.create_table import parse_create_table
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.parser.columns import expect_column_end, parse_column
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.keys import begins_key, expect_key_end, parse_key
-from simulator.tidb.parser.options import begins_option, fail_unknown_option, parse_option
-from simulator.tidb.parser.partitions import parse_partitioning
+from simulator.tidb.parser.ddl.columns import expect_column_end, parse_column
+from simulator.tidb.parser.ddl.keys import begins_key, expect_key_end, parse_key
+from simulator.tidb.parser.ddl.options import begins_option, fail_unknown_option, parse_option
+from simulator.tidb.parser.ddl.partitions import parse_partitioning
 from simulator.tidb.parser.queries.query import parse_query
 
 OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))

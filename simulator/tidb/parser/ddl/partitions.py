@@ -13,9 +13,9 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.parser.clauses import parse_bit_expression, parse_column_name
 from simulator.tidb.parser.cursor import Cursor, position
+from simulator.tidb.parser.ddl.options import begins_partition_option, parse_option
 from simulator.tidb.parser.expressions.operators import parse_expression
 from simulator.tidb.parser.expressions.times import UNITS, parse_unit
-from simulator.tidb.parser.options import begins_partition_option, parse_option
 from simulator.tidb.restore.names import restore_column_name
 
 Row = tuple[syntax.Expression, ...]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from simulator.tidb import syntax
 from simulator.tidb.parser.clauses import parse_restrict_or_cascade, parse_setting
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.options import begins_option, parse_option
+from simulator.tidb.parser.ddl.options import begins_option, parse_option
 from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.restore.names import quote_name, quote_string
 

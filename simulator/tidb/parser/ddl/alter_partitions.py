@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.ddl.partitions import parse_partition_definition, parse_partition_definitions
 from simulator.tidb.parser.expressions.operators import parse_parenthesised
-from simulator.tidb.parser.partitions import parse_partition_definition, parse_partition_definitions
 
 VERBS = ("TRUNCATE", "CHECK", "OPTIMIZE", "REPAIR", "REBUILD")
 LOCAL = VERBS[2:]

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from simulator.tidb import syntax
-from simulator.tidb.parser import alter_partitions, clauses
+from simulator.tidb.parser import clauses
 from simulator.tidb.parser.clauses import parse_column_name
-from simulator.tidb.parser.columns import parse_column
-from simulator.tidb.parser.create_table import parse_table_elements
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.defaults import parse_default
-from simulator.tidb.parser.keys import begins_key, parse_direction, parse_key
-from simulator.tidb.parser.options import begins_option, parse_option
-from simulator.tidb.parser.partitions import parse_partitioning
+from simulator.tidb.parser.ddl import alter_partitions
+from simulator.tidb.parser.ddl.columns import parse_column
+from simulator.tidb.parser.ddl.create_table import parse_table_elements
+from simulator.tidb.parser.ddl.defaults import parse_default
+from simulator.tidb.parser.ddl.keys import begins_key, parse_direction, parse_key
+from simulator.tidb.parser.ddl.options import begins_option, parse_option
+from simulator.tidb.parser.ddl.partitions import parse_partitioning
 from simulator.tidb.parser.splitting import not_ddl_error
 from simulator.tidb.restore.names import quote_name, quote_string, restore_column_name
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from simulator.errors import SchemaError
 from simulator.tidb.parser.clauses import parse_closed_parentheses, parse_collation_name, parse_column_name
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.defaults import parse_literal_default, parse_now
-from simulator.tidb.parser.keys import parse_check, parse_references
-from simulator.tidb.parser.types import parse_type
+from simulator.tidb.parser.ddl.defaults import parse_literal_default, parse_now
+from simulator.tidb.parser.ddl.keys import parse_check, parse_references
+from simulator.tidb.parser.ddl.types import parse_type
 from simulator.tidb.syntax.definitions import ColumnDefinition, ColumnOption
 
 SERIAL = tuple(ColumnOption(kind) for kind in ("not null", "auto_increment", "unique"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from simulator.tidb import syntax
 from simulator.tidb.parser import clauses
-from simulator.tidb.parser.create_table import parse_create_table
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.options import SOFT_DELETE_OPTIONS, parse_option
+from simulator.tidb.parser.ddl.create_table import parse_create_table
+from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS, parse_option
 from simulator.tidb.restore.names import quote_string
 
 DATABASE_OPTIONS = ("DEFAULT", "CHARSET", "CHARACTER", "CHAR", "COLLATE", "ENCRYPTION", "PLACEMENT", "SET", "READ")
