@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 
 from mysql_mimic.packets import make_ok
@@ -37,6 +38,7 @@ def error_packet(error: SqlError | DdlError) -> bytes:
     return b"\xff" + uint_2(number) + b"#" + state.encode() + error.text.encode("utf-8", "surrogateescape")
 
 
+@lru_cache(1024)
 def column_definition(column: ResultColumn) -> bytes:
     """Return the description of a column."""
     schema, table, original_table, original_name = column.origin

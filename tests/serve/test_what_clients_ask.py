@@ -31,6 +31,10 @@ ANSWERS: dict[str, Any] = {
     "SELECT * FROM flag": ((1, b"\x01", b"\x0a\xaa"), (2, b"\x00", b"\x00\x00")),
     "SELECT x.one FROM (SELECT one FROM flag WHERE one) x": ((b"\x01",),),
     "SELECT MAX(twelve), twelve + 0 FROM flag WHERE id = 1 GROUP BY twelve": ((b"\x0a\xaa", 2730),),
+    "SELECT one FROM flag UNION ALL SELECT NULL UNION ALL SELECT one FROM flag WHERE one": (
+        *((b"\x01",), (b"\x00",), (None,), (b"\x01",)),
+    ),
+    "SELECT one FROM flag UNION SELECT 7 ORDER BY 1": ((0,), (1,), (7,)),
     f"SELECT id FROM item ORDER BY id LIMIT {MORE} OFFSET 1": ((2,), (3,)),
     "SELECT DISTINCT g + 1 FROM item ORDER BY g + 1": ((2,), (3,)),
     "SELECT COUNT(*) FROM item WHERE g = 1 GROUP BY g ORDER BY RAND()": ((2,),),

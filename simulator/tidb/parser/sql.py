@@ -21,9 +21,9 @@ from simulator.tidb.parser.ddl.statements import Phrase, fail_at_first_words, fi
 from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_replace, parse_update
 from simulator.tidb.parser.load_data import parse_load_data
 from simulator.tidb.parser.splitting import only_statement, parse_tokens, split_tokens
-from simulator.tidb.parser.templates import Templates
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.parser.value_lists import LEAST, read_rows
+from simulator.tidb.syntax.templates import Templates
 
 SqlParser = Callable[[Cursor], syntax.SqlStatement]
 

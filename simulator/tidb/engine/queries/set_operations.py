@@ -58,7 +58,13 @@ def _sides(tree: syntax.SetOperation) -> list[syntax.QueryTree]:
 
 
 def _common_value(values: Sequence[Expression]) -> Expression:
+    """Return a NULL of the type of a column, which is BIT if it is that of all queries (tidb pkg/planner/core
+    unionJoinFieldType)."""
     kind = common_type(values)
+    types = [value.column_type for value in values if value.kind != "null" and value.is_column]
+    bits = [type for type in types if type is not None and type.name == "bit"]
+    if bits and len(bits) == sum(value.kind != "null" for value in values):
+        return replace(kind, column_type=max(bits, key=lambda type: type.length), is_column=True)
     return with_collation(kind, union_collation(values)) if kind.kind == "string" else kind
 
 

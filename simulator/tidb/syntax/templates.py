@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from simulator.errors import SimulatorError
-from simulator.tidb import syntax
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
+from simulator.tidb.syntax.session import SqlStatement
 
-Parse: TypeAlias = "Callable[[Sequence[Node]], syntax.SqlStatement | None]"
+Parse: TypeAlias = "Callable[[Sequence[Node]], SqlStatement | None]"
 Fill: TypeAlias = "Callable[[Sequence[Node]], Any]"
 
 OTHERS = {
@@ -37,7 +37,7 @@ class Templates:
     def __init__(self) -> None:
         self._fills: dict[object, Fill | None] = {}
 
-    def statement(self, text: object, parse: Parse, values: Sequence[Node]) -> syntax.SqlStatement | None:
+    def statement(self, text: object, parse: Parse, values: Sequence[Node]) -> SqlStatement | None:
         """Return the tree of a statement with values, as `parse` does. Raises what that raises."""
         key = text, kinds_of(values)
         if key not in self._fills:
@@ -49,7 +49,7 @@ class Templates:
         fill = self._fills[key]
         return parse(values) if fill is None else fill(values)
 
-    def _second(self, key: object, parse: Parse, values: Sequence[Node]) -> syntax.SqlStatement | None:
+    def _second(self, key: object, parse: Parse, values: Sequence[Node]) -> SqlStatement | None:
         self._fills[key] = template_of(parse, values)
         return parse(values)
 
