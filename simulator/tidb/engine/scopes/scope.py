@@ -147,6 +147,9 @@ class QueryScope:
     views: tuple[Any, ...] = ()
     """The views that the query is in."""
 
+    stars: Mapping[Any, tuple[str, ...]] = {}
+    """The columns that `*` means of tables in a view."""
+
     inserted: Fields | None = None
     """The columns that VALUES(column) means."""
 
@@ -164,7 +167,7 @@ class QueryScope:
         """The relations of WITH by name in lower case."""
         if outer is not None:
             self.depth, self.database, self.common = outer.depth + 1, outer.database, outer.common
-            self.views = outer.views
+            self.views, self.stars = outer.views, outer.stars
 
     @property
     def context(self) -> StatementContext:
