@@ -130,7 +130,7 @@ def _aggregates_around(query: syntax.QueryTree, scope: QueryScope) -> bool:
         return False
     fields = build_source(query.source, scope).fields if query.source is not None else Fields()
     inner = QueryScope(scope.compilation, fields, scope)
-    return not all(map(inner.owns, trees))
+    return not all(map(inner.has_columns, trees))
 
 
 def _contains_window(node: syntax.Node) -> bool:
