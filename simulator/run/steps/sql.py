@@ -165,8 +165,8 @@ def execute_statement(
     statement = _read(text, upstream.settings.sql_mode - DEFAULT_MODES)
     if statement is None:
         return position, StepResult(), StatementOutcome()
-    statement, text = resolve_execute(statement, text, upstream.settings)
-    unread = read_rows(position, upstream, statement)
+    resolved, _ = resolve_execute(statement, text, upstream.settings)
+    unread = read_rows(position, upstream, resolved)
     after, outcome = upstream.execute(statement, text, position.now_ms)
     stop = None
     try:
@@ -174,7 +174,7 @@ def execute_statement(
     except ChangefeedStopped as error:
         stop, behind, result = error, error.behind, error.result
     ended = outcome.events or not (
-        isinstance(outcome, FailedStatement) or isinstance(statement, SessionStatement) or after.writes is not None
+        isinstance(outcome, FailedStatement) or isinstance(resolved, SessionStatement) or after.writes is not None
     )
     behind = replace(
         behind, state=after, catalog=after.catalog, session=after.settings, unread=still_unread(unread, after.catalog)

@@ -33,6 +33,8 @@ class ViewInfo:
     """SQL text."""
 
     columns: tuple[str, ...] = ()
+    stars: tuple[tuple[Key, tuple[str, ...]], ...] = ()
+    """The columns that `*` means of each table: those that it had when the view was created."""
 
 
 @dataclass(frozen=True)

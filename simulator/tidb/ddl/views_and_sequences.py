@@ -28,8 +28,11 @@ def create_view(statement: syntax.CreateView, text: str, session: Session) -> Ex
             if statement.or_replace:
                 raise tidb_error("ddl:1347", *name, "VIEW")
             raise tidb_error("schema:1050", ".".join(name))
-        names = statement.columns or _field_names(statement, catalog, session)
-        view = ViewInfo(name.schema, name.name, statement.query.restored, names)
+        stars: dict[Key, tuple[str, ...]] = {}
+        names = _field_names(statement, catalog, session, stars)
+        view = ViewInfo(
+            name.schema, name.name, statement.query.restored, statement.columns or names, tuple(stars.items())
+        )
         return replace(catalog, views={**catalog.views, place: view})
 
     return session.with_jobs([Job(Action.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)
@@ -41,13 +44,16 @@ def _checked_key(catalog: Catalog, name: syntax.TableName) -> Key:
     return place_of(*name)
 
 
-def _field_names(statement: syntax.CreateView, catalog: Catalog, session: Session) -> tuple[str, ...]:
-    """Return the names of the columns of a view that does not name them."""
+def _field_names(
+    statement: syntax.CreateView, catalog: Catalog, session: Session, stars: dict[Key, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return the names of the columns of a view that does not name them; note the columns of tables that `*` means."""
 
     def columns_of(schema: str, name: str) -> tuple[str, ...]:
         place = place_of(schema or session.database, name)
         view = catalog.views.get(place)
-        return view.columns if view else tuple(column.name for column in catalog.tables[place].columns)
+        stars[place] = view.columns if view else tuple(column.name for column in catalog.tables[place].columns)
+        return stars[place]
 
     tree = statement.query.tree
     return () if tree is None else field_names(tree, columns_of)

@@ -37,8 +37,9 @@ from simulator.tidb.expressions.expression import (
 from simulator.tidb.expressions.json_documents import as_document
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.moments import duration_text, round_duration, round_moment
-from simulator.tidb.expressions.numbers import real_text, text_to_decimal
+from simulator.tidb.expressions.numbers import json_to_decimal, real_text, text_to_decimal
 from simulator.tidb.expressions.texts import as_blob, as_bytes
+from simulator.tidb.functions.documents import print_dumped
 from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, packet_overflow
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column
@@ -103,6 +104,8 @@ def _decimal(value: Expression, digits: int, scale: int) -> Expression:
 def _as_decimal(value: Expression) -> Evaluate:
     if value.kind == "string" and value.number is None:
         return converted(value, apply_in_context(text_to_decimal, value.evaluate))
+    if value.kind == "json":
+        return converted(value, apply_in_context(json_to_decimal, value.evaluate))
     number = as_number(value)
     return apply(Decimal, as_text(number)) if number.kind == "real" else as_decimal(number).evaluate
 
@@ -165,7 +168,7 @@ def column_text(value: Expression, column: Column) -> Evaluate:
         return apply(lambda each: str(int(decimals.quantize(each, 0))), as_decimal(number).evaluate)
     if type.name == "decimal":
         scale = max(type.decimal, 0)
-        return apply(lambda each: decimals.text(decimals.quantize(each, scale)), as_decimal(value).evaluate)
+        return apply(lambda each: decimals.text(decimals.quantize(each, scale)), _as_decimal(value))
     if type.name in ("float", "double"):
         return value.text or apply(repr, as_real(value))
     if type.name == "date":
@@ -177,6 +180,8 @@ def column_text(value: Expression, column: Column) -> Evaluate:
         return apply(lambda moment: round_moment(moment, digits)[: end or None], as_moment(value))
     if type.name == "time":
         return apply(lambda micros: duration_text(round_duration(micros, digits), 6)[: end or None], as_duration(value))
+    if type.name == "json" and value.kind != "json":
+        return apply(print_dumped, as_document(value))
     if type.charset == "binary" and not value.is_binary and type.name != "json":
         return as_bytes(value)
     if type.charset != "binary" and value.is_binary:

@@ -8,11 +8,13 @@ from functools import lru_cache
 import numpy as np
 
 from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions.context import WARNED, Context
 from simulator.tidb.expressions.expression import (
     CONNECTION_COLLATION,
     MAX_DIGITS,
     Evaluate,
     Expression,
+    Row,
     apply,
     fixed,
     null,
@@ -173,6 +175,10 @@ def number_value(shown: str) -> Expression:
     return decimal_literal(shown)
 
 
+MOST_DIGITS = 81
+"""The digits of a literal that TiDB reads: nine words of nine."""
+
+
 def decimal_literal(shown: str) -> Expression:
     """Return a decimal literal. One with too many digits before its point is the largest DECIMAL (tidb
     pkg/parser/lexer.go, toDecimal; pkg/types/mydecimal.go, FromString)."""
@@ -182,7 +188,14 @@ def decimal_literal(shown: str) -> Expression:
     sign, figures, exponent = number.as_tuple()
     scale = max(-int(exponent), 0)
     digits = max(len(figures), scale, 1)
-    return Expression(fixed(number), "decimal", constant=shown, scale=scale, digits=digits, is_constant=True)
+    whole, value = shown.lstrip("+-").partition(".")[0], number
+
+    def cut(row: Row, context: Context) -> Decimal:
+        context.problem(WARNED, f"1292 Truncated incorrect DECIMAL value: '{whole[-MOST_DIGITS:]}'")
+        return value
+
+    evaluate = cut if len(whole) > MOST_DIGITS else fixed(number)
+    return Expression(evaluate, "decimal", constant=shown, scale=scale, digits=digits, is_constant=True)
 
 
 def _bits_value(kind: str, shown: str) -> Expression:

@@ -115,6 +115,13 @@ def json_to_real(context: Context, document: str) -> float:
     return float(document)
 
 
+def json_to_decimal(context: Context, document: str) -> Decimal:
+    """Return a JSON number or string as a decimal."""
+    if document[:1] == '"':
+        return text_to_decimal(context, json.loads(document))
+    return Decimal(document) if document.lstrip("-").isdecimal() else Decimal(repr(json_to_real(context, document)))
+
+
 def json_to_integer(context: Context, document: str, kind: str) -> int:
     head = document[:1]
     if head == '"':

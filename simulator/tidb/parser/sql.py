@@ -160,7 +160,7 @@ HY000 = (
     4128,
 )
 SQL_STATES = MappingProxyType(
-    {1115: "42000", 1149: "42000", 1253: "42000", 1367: "22007", **dict.fromkeys(HY000, "HY000")}
+    {1115: "42000", 1149: "42000", 1248: "42000", 1253: "42000", 1367: "22007", **dict.fromkeys(HY000, "HY000")}
 )
 """SQLSTATE of the errors of TiDB's parser that have numbers of their own (tidb v8.5 pkg/parser/mysql/state.go)."""
 

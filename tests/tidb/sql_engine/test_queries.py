@@ -80,6 +80,10 @@ SHOWN = cases(r"""
     SELECT item % 2, item, SUM(n), GROUPING(item % 2, item) g FROM sale GROUP BY 1, 2 WITH ROLLUP HAVING g > 0 ORDER BY 1
         => NULL,NULL,35,3; 0,NULL,5,1; 1,NULL,30,1
     SELECT (SELECT SUM(s.n)) FROM sale s => 35
+    SELECT id FROM item EXCEPT SELECT price FROM item => 1; 2; 3
+    SELECT item FROM sale INTERSECT SELECT '1' => 1
+    SELECT i.id, s.item FROM item i JOIN sale s ON i.id = s.item GROUP BY i.id => 1,1; 2,2
+    SELECT DAYNAME('1962-03-01') + 0, IF(kind = 'b', kind, kind) + 0, ELT(1, kind) FROM item WHERE id = 1 => 3,1,b
     SELECT item, (SELECT COUNT(*) FROM item i WHERE i.id <= MAX(s.item)) FROM sale s GROUP BY item => 1,1; 2,2; 9,3
     SELECT (SELECT SUM(i.id + n) FROM sale) FROM item i WHERE id < 3 => 38; 41
     SELECT id, name FROM item GROUP BY id => 1,nut; 2,bolt; 3,Nut
@@ -204,6 +208,7 @@ def test_an_update_stores_the_value_of_an_expression_over_the_old_row(assignment
 
 
 REFUSED = cases(r"""
+    SELECT 1 FROM (SELECT 1) => 1248 Every derived table must have its own alias
     SELECT id FROM item, sale => 1052 Column 'id' in field list is ambiguous
     SELECT x FROM item => 1054 Unknown column 'x' in 'field list'
     SELECT id FROM item ORDER BY x => 1054 Unknown column 'x' in 'order clause'

@@ -167,7 +167,8 @@ def column_default(default: syntax.ColumnDefault, column: Column, session: Sessi
         raise tidb_error(code, column.name) from error
     value = None if is_expression else stored_value(text, column.type)
     is_zero = text is not None and kind in ("date", "datetime") and not text.strip("0-: .")
-    if value is not None and not is_zero and not is_valid_literal(value, column.type):
+    is_lenient = kind in ("date", "datetime") and column.type.name != "timestamp" and _is_odd_date(value, session)
+    if value is not None and not is_zero and not is_lenient and not is_valid_literal(value, column.type):
         raise tidb_error(code, column.name)
     if text is not None and kind in ("date", "datetime"):
         if is_zero and session.is_strict and "NO_ZERO_DATE" in session.sql_mode:
@@ -175,6 +176,13 @@ def column_default(default: syntax.ColumnDefault, column: Column, session: Sessi
         if column.type.name == "timestamp" and not is_zero and not is_timestamp_in_range(text, session):
             raise tidb_error(code, column.name)
     return text, is_expression
+
+
+def _is_odd_date(value: str | None, session: Session) -> bool:
+    """Return whether the sql_mode takes a date that no calendar has."""
+    if "ALLOW_INVALID_DATES" in session.sql_mode:
+        return True
+    return value is not None and "-00" in value[:10] and "NO_ZERO_IN_DATE" not in session.sql_mode
 
 
 FIRST, LAST = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7, 999999)

@@ -77,6 +77,8 @@ def sent(value: Expression, field: Field | None = None) -> Evaluate:
     field that it is read from."""
     if field is not None and field.column is not None and field.slots and field.column.type.name in SHOWN_TYPES:
         cell = place(field.start + field.slots[0])
+        if field.column.type.name == "year":
+            return apply(lambda year: b"0000" if year == b"0" else year, cell)
         if not is_text(field.column.type):
             return cell
         if not value.is_binary:
@@ -86,7 +88,7 @@ def sent(value: Expression, field: Field | None = None) -> Evaluate:
         return apply(lambda bits: bits.to_bytes(size, "big"), value.evaluate)
     if value.is_binary:
         return as_blob(value)
-    if value.kind == "decimal":
+    if value.kind == "decimal" or value.kind == "real" and value.shown_scale is not None:
         return apply(str.encode, as_text(with_shown_digits(value)))
     if value.kind == "real" and (value.text is None or value.constant is not None):
         return apply(_sent_real, value.evaluate)

@@ -5,11 +5,13 @@ ORDER BY prefers the names of the select list to those of the sources, GROUP BY 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.engine.scopes.scope import Field, Fields, Known, QueryScope
 from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.expression import Expression
@@ -25,8 +27,10 @@ class SelectItem(NamedTuple):
     field: Field | None = None
 
 
-def expand_items(items: Sequence[syntax.SelectItem | syntax.Star], fields: Fields) -> list[SelectItem]:
-    """Return the columns that the select list stands for. Raises SqlError."""
+def expand_items(
+    items: Sequence[syntax.SelectItem | syntax.Star], fields: Fields, stars: Mapping[Key, Sequence[str]]
+) -> list[SelectItem]:
+    """Return the columns that the select list stands for, given those that `*` means of tables. Raises SqlError."""
     found = []
     for item in items:
         if isinstance(item, syntax.SelectItem):
@@ -45,8 +49,24 @@ def expand_items(items: Sequence[syntax.SelectItem | syntax.Star], fields: Field
             ]
             if not shown:
                 raise sql_error(1051, item.table.name)
-        found += [SelectItem(field.name, None, field) for field in shown]
+        found += [SelectItem(field.name, None, field) for field in (_of_stars(shown, stars) if stars else shown)]
     return found
+
+
+def _of_stars(shown: Sequence[Field], stars: Mapping[Key, Sequence[str]]) -> Iterator[Field]:
+    """Yield columns, those of a table that `stars` has as it has them. Raises SqlError 1054."""
+    for _, group in groupby(shown, lambda field: (field.schema, field.table)):
+        fields = [*group]
+        table = fields[0].base
+        names = None if table is None else stars.get(object_key(table.schema, table.name))
+        if names is None:
+            yield from fields
+            continue
+        known = {field.name.lower(): field for field in fields}
+        for name in names:
+            if name.lower() not in known:
+                raise sql_error(1054, name, "field list")
+            yield known[name.lower()]
 
 
 def select_ordinal(text: str, count: int, clause: str = "order clause") -> int:

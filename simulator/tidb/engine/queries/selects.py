@@ -130,7 +130,7 @@ def _aggregates_around(query: syntax.QueryTree, scope: QueryScope) -> bool:
         return False
     fields = build_source(query.source, scope).fields if query.source is not None else Fields()
     inner = QueryScope(scope.compilation, fields, scope)
-    return not all(map(inner.owns, trees))
+    return not all(map(inner.has_columns, trees))
 
 
 def _contains_window(node: syntax.Node) -> bool:
@@ -163,7 +163,7 @@ class Select:
         if tree.lock.startswith("FOR SHARE") and not (isinstance(source, TableRelation) and source.is_point):
             # A look-up by key is planned without this check (tidb pkg/planner/core/point_get_plan.go).
             refuse_noop("LOCK IN SHARE MODE", outer.context)
-        self._items = expand_items(tree.items, source.fields)
+        self._items = expand_items(tree.items, source.fields, outer.stars)
         self._width = source.width
         nodes = [item.node for item in self._items if item.node is not None and not isinstance(item.node, SIMPLE)]
         nodes += [item.expression for item in tree.order if not isinstance(item.expression, SIMPLE)]

@@ -15,14 +15,18 @@ from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.choices import common_type, convert_to
 from simulator.tidb.expressions.collations import union_collation, with_collation
+from simulator.tidb.expressions.comparisons import comparison_operands
 from simulator.tidb.expressions.expression import Evaluate, Expression, replace
 
 
 def build_set_operation(tree: syntax.SetOperation, outer: QueryScope) -> Relation:
-    """Return the rows of a set operation, in the common types of its columns. Raises SqlError 1222."""
+    """Return the rows of a set operation: of UNION in the common types of its columns. Raises SqlError 1222."""
     sides = [outer.build(side) for side in _sides(tree)]
     if len({len(side.fields) for side in sides}) > 1:
         raise sql_error(1222)
+    if tree.operator in _COMPARISONS:
+        left, right = sides
+        return _compared(left, right, *_COMPARISONS[tree.operator])
     columns = list(zip(*([field.value for field in side.fields] for side in sides), strict=True))
     kinds = [_common_value(values) for values in columns]
     converted = [
@@ -93,28 +97,42 @@ def union(parts: Parts, keys: Sequence[Evaluate], context: StatementContext) -> 
             yield row
 
 
-def _against(is_kept: Callable[[int], bool], is_all: bool) -> Callable[..., Iterator[Values]]:
-    """Return EXCEPT or INTERSECT, given which rows are kept by how often the second query has them still."""
+def _compared(left: Relation, right: Relation, is_kept: Callable[[int], bool], is_all: bool) -> Relation:
+    """Return the rows of the first query that EXCEPT or INTERSECT keeps, given which are kept by how often the second one
+    has them still. They are compared as `<=>` does (tidb pkg/planner/core/logical_plan_builder.go, buildIntersect)."""
+    pairs = [
+        (one.value.evaluate, other.value.evaluate)
+        if "null" in (one.value.kind, other.value.kind)
+        else comparison_operands(one.value, other.value)
+        for one, other in zip(left.fields, right.fields, strict=True)
+    ]
 
-    def combine(parts: Parts, keys: Sequence[Evaluate], context: StatementContext) -> Iterator[Values]:
-        counts = Counter(key for key, _ in _keyed(parts[1], keys, context))
+    def rows(context: StatementContext) -> Iterator[Values]:
+        counts = Counter(tuple([key(row, context) for _, key in pairs]) for row in right.rows(context))
         context.hold(100 * len(counts))
         known = set()
-        for key, row in _keyed(parts[0], keys, context):
+        for row in left.rows(context):
+            key = tuple([key(row, context) for key, _ in pairs])
             if is_kept(counts[key]) and (is_all or key not in known):
                 yield row
                 known.add(key)
             if is_all and counts[key]:
                 counts[key] -= 1
 
-    return combine
+    relation = Filtered(left.fields, left.width, rows)
+    relation.depends = left.depends or right.depends
+    return relation
 
 
 _OPERATIONS: dict[str, Callable[[Parts, Sequence[Evaluate], StatementContext], Iterator[Values]]] = {
     "UNION ALL": union_all,
     "UNION": union,
-    "EXCEPT": _against(lambda count: not count, False),
-    "EXCEPT ALL": _against(lambda count: not count, True),
-    "INTERSECT": _against(bool, False),
-    "INTERSECT ALL": _against(bool, True),
 }
+
+_COMPARISONS: dict[str, tuple[Callable[[int], bool], bool]] = {
+    "EXCEPT": (lambda count: not count, False),
+    "EXCEPT ALL": (lambda count: not count, True),
+    "INTERSECT": (bool, False),
+    "INTERSECT ALL": (bool, True),
+}
+"""Which rows are kept, and whether equal ones are kept apart."""

@@ -142,7 +142,9 @@ def _view(view: ViewInfo, catalog: Catalog, outer: QueryScope) -> Relation:
     key = object_key(view.schema, view.name)
     if key in outer.views:
         raise sql_error_with_text(1462, f"`{view.schema}`.`{view.name}` contains view recursion")
-    around = QueryScope(outer.compilation).changed(database=view.schema, views=(*outer.views, key))
+    around = QueryScope(outer.compilation).changed(
+        database=view.schema, views=(*outer.views, key), stars=dict(view.stars)
+    )
     try:
         relation = around.build(_parsed_view(view.query))
     except (SqlError, DdlError) as error:

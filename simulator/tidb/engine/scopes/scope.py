@@ -147,6 +147,9 @@ class QueryScope:
     views: tuple[Any, ...] = ()
     """The views that the query is in."""
 
+    stars: Mapping[Any, tuple[str, ...]] = {}
+    """The columns that `*` means of tables in a view."""
+
     inserted: Fields | None = None
     """The columns that VALUES(column) means."""
 
@@ -164,7 +167,7 @@ class QueryScope:
         """The relations of WITH by name in lower case."""
         if outer is not None:
             self.depth, self.database, self.common = outer.depth + 1, outer.database, outer.common
-            self.views = outer.views
+            self.views, self.stars = outer.views, outer.stars
 
     @property
     def context(self) -> StatementContext:
@@ -272,10 +275,20 @@ class QueryScope:
         """Yield the names in an aggregate function."""
         return (name for argument in tree.arguments for name in syntax.names_in(argument))
 
+    def has_columns(self, tree: syntax.Aggregate) -> bool:
+        """Return whether an aggregate function has columns of this query."""
+        scope = self.of_rows(self.aggregated)
+        return any(scope.find(name) is not None for name in self.named(tree))
+
     def owns(self, tree: syntax.Aggregate) -> bool:
-        """Return whether an aggregate function is over rows of this query: unless it has columns, all of queries around."""
-        names, scope = [*self.named(tree)], self.of_rows(self.aggregated)
-        return not names or self.outer is None or any(scope.find(name) is not None for name in names)
+        """Return whether an aggregate function is over rows of this query: unless all of its columns are of a query around,
+        in a clause that may have it."""
+        if self.has_columns(tree) or not any(True for _ in self.named(tree)):
+            return True
+        outer = self.outer
+        while outer is not None and not outer.has_columns(tree):
+            outer = outer.outer
+        return outer is None or outer.aggregate is None
 
     def _aggregate(self, tree: syntax.Aggregate) -> Expression:
         scope: QueryScope | None = self

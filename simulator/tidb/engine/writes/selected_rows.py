@@ -37,15 +37,15 @@ class SelectedRows:
     def __init__(self, statement: Insert, columns: Sequence[Column], table: Table, context: StatementContext) -> None:
         """Raises SqlError 1136 for a query with another number of columns, 3105 for a generated column."""
         assert statement.query is not None, "a query provides the rows"
-        for column in columns:
-            if column.generated:
-                raise sql_error(3105, column.name, table.name)
         self._columns, self._compilation = columns, new_compilation(context)
         updates = [each.value for each in statement.on_duplicate]
         extra = list(_extra_columns(statement.query, updates, table))
         self._relation = selected(_with_columns(statement.query, extra), self._compilation)
         if len(self._relation.fields) - len(extra) != len(columns):
             raise sql_error(1136, 1)
+        for column in columns:
+            if column.generated:
+                raise sql_error(3105, column.name, table.name)
         self.beside: list[Values] = []
         """The rows of the query, if ON DUPLICATE KEY UPDATE names more of them than the columns."""
 

@@ -127,7 +127,7 @@ def _limit(count: int, offset: int = 0) -> syntax.Limit:
 def _parse_limit_number(cursor: Cursor) -> int:
     """Parse a number of LIMIT; raises SqlError 1210 for a `?` with another value."""
     if cursor.word() != "?":
-        return cursor.integer()
+        return cursor.count()
     parameter = cursor.parameter()
     if not isinstance(parameter, syntax.Literal) or parameter.kind != "integer":
         raise SqlError(1210, "HY000", "Incorrect arguments to LIMIT")

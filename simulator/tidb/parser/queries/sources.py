@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.atoms import begins_subquery
@@ -145,6 +146,9 @@ def _parse_table_factor(cursor: Cursor) -> ParsedSource | ParsedJoin:
     if begins_subquery(cursor, nested=True):
         text, query = cursor.grammar.subquery(cursor)
         alias = parse_name_alias(cursor)
+        if not alias and isinstance(query, syntax.SelectTree) and "ORACLE" not in cursor.sql_mode:
+            # (tidb pkg/planner/core/preprocess.go)
+            raise SchemaError("Every derived table must have its own alias", number=1248)
         return ParsedSource(text + _restore_alias(alias), syntax.DerivedTable(query, alias))
     cursor.expect("(")
     join = parse_source_list(cursor)
