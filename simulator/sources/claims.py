@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,31 +88,28 @@ def _times(rows: pa.RecordBatch, move: int, table: int, of: Comparison) -> tuple
 class _Side:
     """The images of rows before or after."""
 
-    images: pa.Array
-    """Without the rows that are not there."""
-
     there: Mask
-    cells: LazyCells
+    cells: Mapping[str, pa.Array]
+    """Without the rows that are not there."""
 
     @staticmethod
     def of(images: pa.Array, names: Sequence[str]) -> _Side:
         there = images.drop_null() if images.null_count else images
-        return _Side(there, np.asarray(images.is_valid()), LazyCells(there, names))
+        return _Side(np.asarray(images.is_valid()), LazyCells(there, names))
 
-    def only(self, rows: Mask, names: Iterable[str]) -> LazyCells:
-        """Return the cells of some of the rows, of which those of some columns are cut from all rows."""
+    def of_rows(self, rows: Mask, names: Iterable[str]) -> Mapping[str, pa.Array]:
+        """Return the cells that some of the rows have in columns; those of all columns if no row is left out."""
         among = rows[self.there]
         if among.all():
             return self.cells
-        mask = pa.array(among)
-        return LazyCells(self.images.filter(mask), self.cells, {name: self.cells[name].filter(mask) for name in names})
+        return {name: self.cells[name].filter(pa.array(among)) for name in names}
 
 
 def _kept(before: _Side, after: _Side, key: UniqueKey) -> Mask:
     """Return which rows have the same text in the columns of a key before and after, and so the same value."""
     names, kept = _plain_columns(before, key), before.there & after.there
     if names and kept.any():
-        old, new = (side.only(kept, names) for side in (before, after))
+        old, new = (side.of_rows(kept, names) for side in (before, after))
         kept[kept] = np.logical_and.reduce([same(old[name], new[name]) for name in names])
     return kept & bool(names)
 
@@ -127,7 +124,7 @@ def _plain_columns(side: _Side, key: UniqueKey) -> tuple[str, ...]:
 def _values(side: _Side, table: Table, key: UniqueKey, kept: Mask) -> tuple[Hashes, Mask]:
     """Return a hash of the value that each row has, and whether it has one: NULL is none, and no value that is kept."""
     wanted = side.there & ~kept
-    encoded = encode_key(table, key, side.only(wanted, _plain_columns(side, key)))
+    encoded = encode_key(table, key, side.of_rows(wanted, _plain_columns(side, key)))
     values, has = np.zeros(len(kept), np.uint64), wanted.copy()
     values[wanted], has[wanted] = fingerprints(encoded), np.asarray(encoded.is_valid())
     return values, has
