@@ -65,7 +65,7 @@ def loaded(client: Any, each: Json, file: Path) -> Json:
         cursor.execute(each["table"])
         if each["sql"] in BEFORE:
             cursor.execute(BEFORE[each["sql"]])
-        found: Json = {}
+        found: dict[str, Any] = {}
         try:
             found["affected"] = cursor.execute(each["sql"].replace("load.txt", str(file)))
             cursor.execute("SHOW WARNINGS")
