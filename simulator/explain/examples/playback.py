@@ -170,7 +170,9 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
     )
     rows = _ordered_events(_row_changes_of(example.events, spec.tables), row_rules)
     spec = replace(spec, table_rows=table_rows(rows))
-    send([rows] if rows.num_rows else [], range(spec.destinations.total), spec)
+    report = send([rows] if rows.num_rows else [], range(spec.destinations.total), spec)
+    if report.stopped is not None:
+        raise report.stopped
     ordered = sorted(messages, key=lambda message: (message.commit_ts, message.topic, message.partition))
     warnings = [f"warning: {line}" for line in changefeed.warnings if example.warns]
     return ExampleOutput(tuple(ordered), (*warnings, *statements.said))
