@@ -50,7 +50,7 @@ NUMBERED = re.compile(r"(v[\d.]+)\.((?:rows|story)-(\d+))")
 TURNS = 3
 """Of so many cases of an older release one plays a feed."""
 
-WAITING = 151
+WAITING = 40
 """Changefeeds of cases with a statement that TiDB refuses and the simulator takes, or the other way round. What does not
 depend on it is compared all the same: a statement that TiDB refuses is not played, and the script ends before one that
 only the simulator refuses. Lower it when the database answers more of them."""
