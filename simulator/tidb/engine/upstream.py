@@ -13,7 +13,7 @@ import pyarrow as pa
 from simulator.columns import row_image
 from simulator.releases import Release
 from simulator.tidb import syntax
-from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo
 from simulator.tidb.engine.execution import execute
 from simulator.tidb.engine.sessions.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.engine.sessions.session import Session
@@ -21,7 +21,7 @@ from simulator.tidb.engine.sessions.settings import SqlSession
 from simulator.tidb.model.table import Cells, Table, visible_columns
 from simulator.tidb.storage.allocators import Counters
 from simulator.tidb.storage.array_keys import entries_of
-from simulator.tidb.storage.database import Database
+from simulator.tidb.storage.database import Database, new_database
 from simulator.tidb.storage.partitions import partition_of
 from simulator.tidb.storage.row_keys import handle_bytes, handle_of, row_id
 from simulator.tidb.storage.rows import NEWEST, Handle, Version
@@ -189,6 +189,4 @@ def upstream_of(session: Session) -> Upstream:
 
 def new_upstream(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Upstream:
     """Return a TiDB before its first statement, with the database `test` unless a catalog is given."""
-    if catalog is None:
-        catalog = with_database(Catalog(policies=frozenset()), DatabaseInfo("test"))
-    return upstream_of(Session(Database(release, catalog, seed)))
+    return upstream_of(Session(new_database(release, catalog, seed)))

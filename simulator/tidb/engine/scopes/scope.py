@@ -107,11 +107,11 @@ class Frame:
 class StatementCompilation(Compilation):
     """What all parts of a statement on rows are compiled with."""
 
-    context: StatementContext = None  # type: ignore[assignment]
-    build_query: Callable[[syntax.QueryTree, QueryScope], Any] = None  # type: ignore[assignment]
+    context: StatementContext = field(kw_only=True)
+    build_query: Callable[[syntax.QueryTree, QueryScope], Any] = field(kw_only=True)
     """Returns the relation of a query inside of the queries around it."""
 
-    compile_tree: CompileTree = None  # type: ignore[assignment]
+    compile_tree: CompileTree = field(kw_only=True)
     """Compiles what queries and sessions give: subqueries, variables, values of sequences."""
 
     reach: int = TOP

@@ -341,7 +341,7 @@ SESSION_FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         ),
     }
 )
-"""By TiDB's names, beside `exprs.registry.FUNCTIONS`."""
+"""By TiDB's names, beside `expressions.registry.FUNCTIONS`."""
 
 UNIX_TIMESTAMP = Function(0, 0, _unix_timestamp)
 
