@@ -33,11 +33,18 @@ RELEASE = "v8.0.0"
 LEAST_EQUAL = 0.985
 """The share of a file's statements that TiDB and the simulator answer alike."""
 
-FEWER_EQUAL = {"sql-set-show": 0.95, "sql-integ-executor-jointest-join": 0.95}
-"""The same of files with SELECTs without ORDER BY, whose rows come in the order of TiDB's plan."""
+FEWER_EQUAL = {
+    "sql-set-show": 0.95,
+    "sql-integ-executor-jointest-join": 0.95,
+    "sql-integ-executor-partition-write": 0.98,
+}
+"""The same of short files with SELECTs without ORDER BY, whose rows come in the order of TiDB's plan."""
 
-MOST_REFUSED, SOME_REFUSED = 0.01, 3
-"""The share of a file's statements that the simulator refuses by name, and how many it may refuse of a short one."""
+MOST_REFUSED = 0.01
+"""The share of a file's statements that the simulator refuses by name."""
+
+MORE_REFUSED = {"sql-json-functions": 2, "sql-string-functions": 3}
+"""How many it refuses of short files: functions that are not computed, such as COMPRESS()."""
 
 LONGEST_S = 120
 """Seconds by the clock after which a statement hangs, on a machine with much other work, too."""
@@ -179,7 +186,8 @@ def test_the_simulator_answers_as_tidb_did(
 
     shown = f"{found}\n{differences.read_text()[:4000]}"
     assert 0 == found["crash"], shown
-    least = FEWER_EQUAL.get(recording.name.partition(".")[0], LEAST_EQUAL)
-    assert found["compared"] - found["equal"] <= max(1, (1 - least) * found["compared"]), shown
-    assert found["refused"] <= max(SOME_REFUSED, MOST_REFUSED * (found["compared"] + found["refused"])), shown
+    name = recording.name.partition(".")[0]
+    assert found["equal"] >= FEWER_EQUAL.get(name, LEAST_EQUAL) * found["compared"], shown
+    most = MOST_REFUSED * (found["compared"] + found["refused"])
+    assert found["refused"] <= MORE_REFUSED.get(name, most), shown
     assert len(created.different) <= MOST_OTHER_TEXTS * created.compared, "\n".join(created.different)[:4000]
