@@ -13,6 +13,8 @@ import warnings
 from collections import deque
 from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -24,9 +26,11 @@ from support.scripted_servers import OUT_OF_ORDER_SEQUENCE, TOPIC, UNKNOWN_TOPIC
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
 from simulator.sinks.kafka import admin
+from simulator.sinks.kafka import sink as kafka_sink
 from simulator.sinks.kafka.library import KafkaConnectionError, NodeNotReadyError
-from simulator.sinks.kafka.producers import producer
+from simulator.sinks.kafka.producers import AS_BATCH, producer
 from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records
 
 Path = tuple[str, bool]
@@ -153,6 +157,32 @@ def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(path: 
         f"Kafka at {kafka.address} has acknowledged nothing for 2 s (An unexpected server error.)"
     )
     assert len(kafka.state.seen[0]) < 20
+
+
+@pytest.mark.slow
+def test_a_partition_ends_at_its_first_record_even_if_the_silence_ends_while_its_batches_are_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A producer that takes its time: each batch that is sent again takes two thirds of the silence."""
+    passed = 0.0
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + passed, sleep=time.sleep, time=time.time)
+    monkeypatch.setattr(kafka_sink, "time", clock)
+
+    def slowly(*arguments: Any) -> list[Any]:
+        nonlocal passed
+        passed += 20.0 if sink.resent else 0.0
+        return AS_BATCH.send(*arguments)
+
+    monkeypatch.setattr(kafka_sink, "_handover", lambda _: replace(AS_BATCH, send=slowly))
+    with ScriptedKafka() as kafka:
+        kafka.state.by_partition = {0: deque([Outcome(-1, writes=False)] * 1000)}
+        sink = KafkaSink(KafkaSettings((kafka.address,), silence=30.0, batch_bytes=300), [TOPIC])
+        for start in range(0, 100, 10):
+            sink.write(numbered(0, start, 10))
+        (lost,) = sink.close()
+
+    assert lost.error is not None
+    assert "not delivered from its first record on, commit_ts 1:" in lost.error
 
 
 @pytest.mark.slow

@@ -239,8 +239,9 @@ class KafkaSink:
         if not self._connect(first):
             self._give_up([batch for batch, _ in left])
             return
+        now = time.monotonic()  # read once: a later batch would be found silent where the first was still in time
         for batch, since in sorted(left, key=lambda waiting: waiting[0].place == oldest.place):
-            if time.monotonic() > self._silent(batch, since) + self._settings.silence:
+            if now > self._silent(batch, since) + self._settings.silence:
                 self._fail(batch, self._silence(batch))
             if self._counters[batch.place].error is None:
                 self._resent += len(batch.values)
