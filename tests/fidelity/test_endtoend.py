@@ -17,6 +17,7 @@ import json
 import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import groupby
@@ -38,8 +39,10 @@ from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition,
 from simulator.run.steps import sql
 from simulator.ticdc.ddl import events as job_events
 from simulator.ticdc.ddl.sent_text import sent_text
-from simulator.tidb.engine.sessions.outcome import FailedStatement
+from simulator.tidb.engine.sessions.outcome import FailedStatement, StatementOutcome
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.errors import error_number
+from simulator.tidb.syntax.session import SqlStatement
 
 FAST = r"v8\.0\.0\.(rows-00|txn-1|types-1)"
 """Cases that are not marked slow: one release, a part of the rows, types and transactions."""
@@ -78,7 +81,8 @@ def test_sql_becomes_the_messages_that_ticdc_sent(case: Path, tmp_path: Path, re
     statements = [{"sql": "SET time_zone = '+00:00'"}, {"sql": "SET timestamp = 1700000000"}, *recorded["statements"]]
     rows = transaction_rows(recorded["feeds"])
     wrong, told = {}, dict[str, None]()
-    with mock.patch.object(job_events, "sent_text", cache(sent_text)):  # each DDL is written anew once for all feeds
+    # each statement is executed, and each DDL written anew, once for all feeds
+    with OneDatabase().shared(), mock.patch.object(job_events, "sent_text", cache(sent_text)):
         for number, each in enumerate(recorded["feeds"]):
             if turn is not None and number % TURNS != turn:
                 left_out(request, 1, "changefeed")
@@ -214,6 +218,39 @@ class Sent:
 
     schemas: Mapping[int, str] = field(default_factory=dict)
     """The schemas of a registry by id."""
+
+
+Executed = tuple[Upstream, StatementOutcome | FailedStatement]
+
+
+class OneDatabase:
+    """The database of a case. A statement that a changefeed has met is not executed again for the others."""
+
+    def __init__(self) -> None:
+        self._first: Upstream | None = None
+        self._executed: dict[tuple[int, str, int], tuple[Upstream, Executed]] = {}
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Until the end of the block, scripts begin with this database."""
+        with_upstream, execute = sql.with_upstream, Upstream.execute
+
+        def begin(position: RunPosition, context: PlanContext) -> RunPosition:
+            if self._first is not None and position.state is None:
+                return replace(position, state=self._first, catalog=self._first.catalog)
+            begun = with_upstream(position, context)
+            if self._first is None and isinstance(begun.state, Upstream):
+                self._first = begun.state
+            return begun
+
+        def once(upstream: Upstream, statement: SqlStatement, text: str, now_ms: int) -> Executed:
+            key = id(upstream), text, now_ms
+            if key not in self._executed:
+                self._executed[key] = upstream, execute(upstream, statement, text, now_ms)  # which keeps the id
+            return self._executed[key][1]
+
+        with mock.patch.object(sql, "with_upstream", begin), mock.patch.object(Upstream, "execute", once):
+            yield
 
 
 @dataclass
