@@ -15,6 +15,7 @@ from support import budget
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parent.parent.parent
+WORKFLOWS = ROOT / ".github" / "workflows"
 MOST_ABOVE = 33
 """Tests that may take more than five seconds; a change may lower it."""
 
@@ -108,10 +109,9 @@ def test_the_hosted_checks_and_pages_name_sessions_that_there_are() -> None:
     command = [sys.executable, "-m", "nox", "--list"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
     sessions = set(re.findall(r"^[*-] (\S+) ->", listed, re.MULTILINE))
-    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))["jobs"].values()
-    hosted = {
-        name for job in jobs for entry in job["strategy"]["matrix"]["include"] for name in entry["session"].split()
-    }
+    jobs = yaml.safe_load((WORKFLOWS / "ci.yml").read_text("utf-8"))["jobs"]
+    matrices = [job["strategy"]["matrix"]["include"] for job in jobs.values() if "strategy" in job]
+    hosted = {name for matrix in matrices for entry in matrix for name in entry["session"].split()}
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / ".ci" / "run", *(ROOT / "docs").rglob("*.md")]
     told = {
         name
@@ -121,4 +121,16 @@ def test_the_hosted_checks_and_pages_name_sessions_that_there_are() -> None:
     }
 
     assert hosted | told <= sessions
-    assert {name for name in sessions if re.match(r"python-|spark-|lowest|archives|nightly|coverage", name)} <= hosted
+    assert {
+        name for name in sessions if re.match(r"python-|spark-|lowest|archives|nightly|coverage|docs", name)
+    } <= hosted
+
+
+@pytest.mark.parametrize("path", sorted(WORKFLOWS.glob("*.yml")), ids=lambda path: path.name)
+def test_what_others_wrote_is_run_at_one_commit(path: Path) -> None:
+    """A tag can be moved by whoever owns it, a commit cannot."""
+    used = re.findall(r"uses: (\S+)(.*)", path.read_text("utf-8"))
+    assert used
+    for action, comment in used:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action)
+        assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment)
