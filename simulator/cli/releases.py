@@ -6,7 +6,7 @@ A narrow screen gets the same words in fewer columns.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -173,6 +173,7 @@ def _behaviour(behaviour: Behaviour) -> dict[str, Any]:
         "on_the_wire": behaviour.on_the_wire,
         "meaning": behaviour.meaning,
         "documentation": behaviour.documentation,
+        "releases": [{"value": _plain(value), "ranges": ranges} for ranges, value in behaviour.ranges],
         "sources": list(behaviour.sources),
     }
 
@@ -182,7 +183,7 @@ def _name(release: Release) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    return sorted(value) if isinstance(value, frozenset) else value
+    return sorted(value) if isinstance(value, Set) else value
 
 
 def show_lines_of_releases(lines: Sequence[ReleaseLine], features: Features = ANY) -> None:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from simulator.releases.find import RELEASES
-from simulator.releases.release import Release
+from simulator.releases.release import Release, behaviours
 
-TRACKED = frozenset(
-    option for releases in RELEASES.values() for release in releases.values() for option in release.options
-)
+OPTIONS = next(behaviour for behaviour in behaviours() if behaviour.name == "options")
+
+TRACKED = frozenset[str]().union(*OPTIONS.elements.values())
 """All settings that some releases have and others do not."""
 
 

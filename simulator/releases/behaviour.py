@@ -1,71 +1,91 @@
-"""The metadata of a field of Release: what the behaviour means, which changefeeds it concerns, and where TiCDC
-implements it.
+"""The metadata of a field of Release: what the behaviour means, in which releases it has which value, which changefeeds it
+concerns, and where TiCDC implements it.
 
-Texts have their releases and sources in double parentheses: `((6.5.4+: %s))`. Sources without a repository are tiflow's
-for the classic architecture and ticdc's for the new one.
+Sources without a repository are tiflow's for the classic architecture and ticdc's for the new one.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from simulator.releases.concern import Concern
+from simulator.releases.tags import Release, releases_in
 
 ON_THE_WIRE = "on the wire"
+
+Meant = str | tuple[str, str]
+"""The ranges of releases with a value, and what the value means, if it is a word."""
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """The description of one observable behaviour."""
+    """The description of one observable behaviour. It has one of `when`, `values` and `elements`."""
 
     chapter: str
     section: str
-    text: str
-    """The meaning as a sentence without its full stop. Each `%s` stands for a source; `there` refers to the sources of
-    the field above."""
+    meaning: str
+    """A sentence without its full stop."""
 
-    cited: tuple[str, ...]
-    """Files or folders of TiCDC with functions in them: `cdc/model/sink.go FromJob`."""
+    sources: tuple[str, ...]
+    """Files or folders of TiCDC or TiDB with functions in them (`cdc/model/sink.go FromJob`), and issues."""
 
-    then: str
+    then: str = "."
     """What follows the sentence, its punctuation first."""
 
-    values: Mapping[str, str]
-    """The meaning of values that are words."""
+    when: str = ""
+    """Where it is true (`tags`)."""
+
+    values: Mapping[Any, Meant] = field(default_factory=dict)
+    """Each value, and where it is the one."""
+
+    elements: Mapping[str, Set[Any]] = field(default_factory=dict)
+    """The elements of a set that are in it in ranges of releases."""
 
     concern: Concern = Concern()
 
     name: str = ""
     """The field's name."""
 
+    @cached_property
+    def ranges(self) -> tuple[tuple[str, Any], ...]:
+        """The ranges, each with the value or the elements that it has."""
+        if self.when:
+            return ((self.when, True),)
+        if self.elements:
+            return tuple(self.elements.items())
+        return tuple((meant if isinstance(meant, str) else meant[0], value) for value, meant in self.values.items())
+
+    def value(self, release: Release) -> Any:
+        """Return the value in a release."""
+        found = [value for ranges, value in self.ranges if release in releases_in(ranges)]
+        if self.when:
+            return bool(found)
+        return frozenset().union(*found) if self.elements else found[0]
+
     @property
     def documentation(self) -> str:
-        """The text on one line, with its values and sources."""
-        values = (f" `{value}`{'' if text.startswith('((') else ':'} {text}." for value, text in self.values.items())
-        text = "".join((self.text, self.then, *values)).replace("((", "(").replace("))", ")")
-        return text % self.cited[: text.count("%s")]
+        """The text on one line, with values, releases and sources."""
+        return f"{self.meaning}{self.then} {'. '.join(self._told())} ({', '.join(self.sources)})."
 
-    @property
-    def meaning(self) -> str:
-        """The sentence, without releases and sources."""
-        return _without_releases(self.text)
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """TiCDC's files."""
-        return tuple(dict.fromkeys(source.partition(" ")[0] for source in self.cited))
+    def _told(self) -> Iterator[str]:
+        for ranges, value in self.ranges:
+            meaning = self.means(value)
+            shown = sorted(value) if isinstance(value, Set) else [value]
+            what = "" if value is True else ", ".join(f"`{each}`" for each in shown) + ": "
+            yield f"{what}{meaning}{', ' * bool(meaning)}{ranges}"
 
     @property
     def on_the_wire(self) -> bool:
         """Whether it concerns the content and the place of messages."""
         return self.chapter == ON_THE_WIRE
 
-    def means(self, value: str) -> str:
-        """Return the description of one of several values, without releases and sources; empty if it has none."""
-        return _without_releases(self.values.get(value, ""))
+    def means(self, value: object) -> str:
+        """Return the description of one of several values; empty if it has none."""
+        meant = "" if isinstance(value, Set) else self.values.get(value, "")
+        return "" if isinstance(meant, str) else meant[1]
 
 
 def section(
@@ -73,23 +93,21 @@ def section(
 ) -> Callable[..., Any]:
     """Return a function that makes the fields of a section as Behaviour and Concern describe them.
 
-    What concerns the section concerns a field that does not say otherwise; `first` is 4.0.0's value.
+    What concerns the section concerns a field that does not say otherwise.
     """
     shared = Concern(protocols, sink, settings)
 
     def behaviour(
-        text: str,
+        meaning: str,
         *sources: str,
         then: str = ".",
-        values: Mapping[str, str] | None = None,
-        first: object = False,
+        when: str = "",
+        values: Mapping[Any, Meant] | None = None,
+        elements: Mapping[str, Set[Any]] | None = None,
         **concern: Any,
     ) -> Any:
-        described = Behaviour(chapter, name, text, sources, then, values or {}, replace(shared, **concern))
-        return field(default=first, metadata={"behaviour": described})
+        ranges = when, values or {}, elements or {}
+        described = Behaviour(chapter, name, meaning, sources, then, *ranges, replace(shared, **concern))
+        return field(metadata={"behaviour": described})
 
     return behaviour
-
-
-def _without_releases(text: str) -> str:
-    return re.sub(r" ?\(\(.*?\)\)", "", text)

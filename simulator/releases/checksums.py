@@ -16,13 +16,13 @@ class ChecksumBehaviours:
     """Row checksums."""
 
     checksum_version: int = CHECKSUMS(
-        "The version of the checksum that TiDB of the same release stores with a row ((0 of the columns; 1 of the bytes "
-        "and the key: %s 8.3; 2 with the handle: 8.4+)); the checksum in messages is that of the columns in any case",
+        "The version of the checksum that TiDB of the same release stores with a row; the checksum in messages "
+        "is that of the columns in any case",
         "cdc/entry/mounter.go verifyChecksum",
-        first=0,
+        values={0: "4.0–8.2", 1: "8.3", 2: "8.4+; new"},
     )
     checksum_sorts_columns: bool = CHECKSUMS(
-        "Whether checksums go through the columns by their ids ((classic: %s)); elsewhere in table order",
+        "Whether checksums go through the columns by their ids; elsewhere in table order",
         "cdc/entry/mounter.go calculateColumnChecksum",
-        first=True,
+        when="classic",
     )

@@ -1,4 +1,4 @@
-"""Look-up of releases by tag. Each tag has the behaviours of the last changed release before it in its line.
+"""Look-up of releases by tag.
 
 A name always means the same release; therefore a line (`v8.5`) is no name, because its latest tag would change.
 """
@@ -6,34 +6,37 @@ A name always means the same release; therefore a line (`v8.5`) is no name, beca
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from simulator.errors import UserError, did_you_mean
-from simulator.releases import classic_4, classic_5, classic_6, classic_7_8, new
-from simulator.releases.release import Release
-
-Lines = Mapping[str, tuple[int, Sequence[Release]]]
+from simulator.releases.release import Release, behaviours
+from simulator.releases.tags import BETAS, TAGS
 
 
-def _tags(lines: Lines) -> Iterator[Release]:
-    for line, (last, changed) in lines.items():
-        changed_by_patch = {_patch(release.name): release for release in changed}
-        for patch in range(min(changed_by_patch), last + 1):
-            release = changed_by_patch[max(number for number in changed_by_patch if number <= patch)]
-            yield release if patch in changed_by_patch else replace(release, name=f"{line}.{patch}")
+class Releases(Mapping[str, Release]):
+    """The releases of an architecture by tag, each of which is put together when it is asked for."""
 
+    def __init__(self, architecture: str, tags: Sequence[str]) -> None:
+        self._architecture = architecture
+        self._known: dict[str, Release | None] = dict.fromkeys(f"v{tag}" for tag in tags)
 
-def _patch(name: str) -> int:
-    return int(name.rpartition(".")[2])
+    def __getitem__(self, tag: str) -> Release:
+        release = self._known[tag]
+        if release is None:
+            place = self._architecture, tag
+            values = {behaviour.name: behaviour.value(place) for behaviour in behaviours()}
+            release = self._known[tag] = Release(name=tag, architecture=self._architecture, **values)
+        return release
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
 
-def _by_name(releases: Iterator[Release] | Sequence[Release]) -> dict[str, Release]:
-    return {release.name: release for release in releases}
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 RELEASES: Mapping[str, Mapping[str, Release]] = {
-    "classic": _by_name(_tags({**classic_4.LINES, **classic_5.LINES, **classic_6.LINES, **classic_7_8.LINES})),
-    "new": _by_name(_tags(new.LINES)) | _by_name(new.BETAS),
+    "classic": Releases("classic", TAGS["classic"]),
+    "new": Releases("new", (*TAGS["new"], *BETAS)),
 }
 """Architecture, then tag, in order of version (betas last)."""
 

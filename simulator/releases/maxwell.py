@@ -14,17 +14,18 @@ class MaxwellBehaviours:
     """Messages in Maxwell's format."""
 
     maxwell_lengths: bool = MAXWELL(
-        "Whether Maxwell has lengths before its keys and values, all old values, and texts in base64 ((4.0.6–4.0.9: "
-        "%s)); not simulated",
+        "Whether Maxwell has lengths before its keys and values, all old values, and texts in base64; not simulated",
         "cdc/sink/codec/maxwell.go AppendRowChangedEvent",
-        first=True,
+        when="4.0–4.0.9",
     )
     maxwell_batches: bool = MAXWELL(
-        "Whether the rows of a flush that have one partition key share a message in Maxwell, one object after the other "
-        "and however many ((6.0+: %s)); before, each row is a message",
+        "Whether the rows of a flush that have one partition key share a message in Maxwell, one object after "
+        "the other and however many; before, each row is a message",
         "pkg/sink/codec/maxwell/maxwell_encoder.go Build",
+        when="6.0+; new",
     )
     maxwell_crashes_on_databases: bool = MAXWELL(
-        "Whether TiCDC crashes in Maxwell at a statement on a database, which has no table ((6.4+: %s))",
+        "Whether TiCDC crashes in Maxwell at a statement on a database, which has no table",
         "pkg/sink/codec/maxwell/maxwell_message.go ddlEventToMaxwellMsg",
+        when="6.4+; new",
     )

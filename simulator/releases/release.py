@@ -1,6 +1,7 @@
 """A TiCDC release: a name, an architecture and one field for each observable behaviour.
 
-The metadata of a field says where TiCDC implements it; `ticdc-sim releases` shows it.
+The metadata of a field says in which releases it has which value, and where TiCDC implements it; `ticdc-sim releases`
+shows it.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from support.playing import said
 
 import simulator
 from simulator.releases import RELEASES, Release, find
-from simulator.releases.behaviour import Behaviour
 from simulator.releases.compare import differences, lines
 from simulator.releases.release import behaviours
+from simulator.releases.tags import releases_in
 from simulator.ticdc.changefeed.keys import KEYS, option
 from simulator.ticdc.codecs import CODECS
 
@@ -57,17 +57,43 @@ def test_every_field_is_shown_with_the_first_sentence_about_it() -> None:
 
     assert [behaviour.name for behaviour in found] == [name for name in FIELDS if name not in OURS]
     assert [text for text in meanings if len(text.split()) < 3 or not text[0].isupper()] == []
-    assert [text for text in meanings if re.search(r"\.go|\bthere$|[;:,(]$", text)] == []
+    assert [text for text in meanings if re.search(r"\.go|%s|\(\(|[;:,(]$", text)] == []
     assert all(behaviour.chapter and behaviour.section and behaviour.sources for behaviour in found)
 
 
-def test_every_source_is_a_file_or_a_folder_and_stands_where_it_is_cited() -> None:
-    """With a function at most behind it; `there` stands for those of the field above."""
-    source = re.compile(r"[\w*{},.-]+(/[\w*{},.-]+)+( \w+(, \w+)*)?|go\.mod")
+def test_every_source_is_a_file_or_a_folder_or_an_issue() -> None:
+    """With functions at most behind it."""
+    source = re.compile(
+        r"(Go's |tidb )?[\w*{},.-]+(/[\w*{},.-]+)+((:| and|,)? [\w.]+)*|(tidb )?go\.mod|t\w+ issues? .*|tidb.*\d+|TiDB .*"
+    )
+    assert [cited for behaviour in behaviours() for cited in behaviour.sources if not source.fullmatch(cited)] == []
+
+
+def test_every_release_has_one_value_of_each_behaviour() -> None:
+    """Some other release has another one."""
+    every = {(release.architecture, release.name) for release in EVERY}
     for behaviour in behaviours():
-        assert [cited for cited in behaviour.cited if not source.fullmatch(cited)] == []
-        text = " ".join((behaviour.text, behaviour.then, *behaviour.values.values()))
-        assert text.count("%s") >= len(behaviour.cited) or "there" in text, behaviour.name
+        found = [release for ranges, _ in behaviour.ranges for release in releases_in(ranges)]
+        if behaviour.values:
+            assert (len(behaviour.values) > 1, sorted(found)) == (True, sorted(every)), behaviour.name
+        else:
+            assert set(found) <= every, behaviour.name
+        assert len({behaviour.value(release) for release in every}) > 1, behaviour.name
+
+
+@pytest.mark.parametrize("text", ["", "6.7", "4.0.6-6.1", "new 4.0", "v6.5", "6.5,6.6", "new 8.5.4–9.0.0-beta.1"])
+def test_a_text_that_is_no_range_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is n"):
+        releases_in(text)
+
+
+def test_ranges_are_of_versions() -> None:
+    assert {tag for _, tag in releases_in("6.5.11–6.6")} == {"v6.5.11", "v6.5.12", "v6.6.0"}
+    assert releases_in("8.5.8; new 8.5.4, 26.3.4+, 9.0.0-beta.1") == {
+        ("classic", "v8.5.8"),
+        *(("new", tag) for tag in ("v8.5.4", "v26.3.4", "v9.0.0-beta.1")),
+    }
+    assert releases_in("classic; new") == {(release.architecture, release.name) for release in EVERY}
 
 
 @pytest.mark.slow
@@ -84,23 +110,16 @@ def test_every_field_is_read_by_what_it_is_about() -> None:
     assert [name for name in FIELDS if name not in read | {"name"}] == []
 
 
-def test_a_meaning_leaves_releases_and_sources_out() -> None:
-    """They stand in double parentheses; what follows the sentence is no part of it either, and values are documented
-    behind it. Values that it does not mention stay as they are."""
-    for text, then, sentence, documentation in (
-        ("Whether a ((1.2+: %s)) or b", ". More.", "Whether a or b", "Whether a (1.2+: a/b.go) or b. More."),
-        ("Whether a (60) is in v8.5.3", ".", "Whether a (60) is in v8.5.3", "Whether a (60) is in v8.5.3."),
-        ("Default of it", ": 1, or 2 (there).", "Default of it", "Default of it: 1, or 2 (there)."),
-        ("Its code", "; empty: none.", "Its code", "Its code; empty: none."),
-    ):
-        behaviour = Behaviour("", "", text, ("a/b.go",), then, {})
-        assert (behaviour.meaning, behaviour.documentation) == (sentence, documentation)
-    behaviour = Behaviour("", "", "What becomes of it", ("a/b.go",), ".", {"x": "y ((1.2+: %s))", "z": "((1.3+))"})
-    assert behaviour.documentation == "What becomes of it. `x`: y (1.2+: a/b.go). `z` (1.3+)."
-    assert [behaviour.means(value) for value in ("x", "z", "?")] == ["y", "", ""]
+def test_documentation_has_values_and_releases_and_sources() -> None:
     by_name = {behaviour.name: behaviour for behaviour in behaviours()}
-    assert by_name["rename_filter"].means("old-name") == "by the old name, an error where only the new one matches"
+    assert by_name["primary_is_unique"].documentation == (
+        "Whether columns of the primary index also get the UniqueKey bit. 4.0–7.5.1, 7.6 (cdc/model/schema_storage.go)."
+    )
     assert by_name["default_dispatcher"].means("table") == "always"
+    assert "`4096`: 4.0.9–4.0.12, 5.0.0. " in by_name["max_batch_size"].documentation
+    assert "`none`: 6.0+; new (" in by_name["empty_deletes"].documentation
+    assert by_name["rename_filter"].means("old-name") == "by the old name, an error where only the new one matches"
+    assert by_name["rename_filter"].means("?") == ""
 
 
 def test_without_arguments_every_line_says_where_behaviours_change() -> None:
