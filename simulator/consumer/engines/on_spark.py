@@ -54,15 +54,15 @@ def replay_on_spark(
     for name, setting in SETTINGS.items():
         spark.conf.set(name, setting)
     if frames or not expected.whole:
-        return _look_at(spark, sources, expected, show, report, input_bytes, frames)
-    settled = _settled(spark, sources, expected, report, input_bytes)
+        return _check_all_pairs(spark, sources, expected, show, report, input_bytes, frames)
+    settled = _settle_digests(spark, sources, expected, report, input_bytes)
     if settled.rows is None:
-        return _look_at(spark, sources, expected, show, silent, input_bytes)
+        return _check_all_pairs(spark, sources, expected, show, ignore_report, input_bytes)
     if not len(settled.rows):
         return settled.counts
     suspects = spark.sparkContext.broadcast(settled.rows)
-    looked_at: list[ImagePairSource] = [partial(_only, source, suspects) for source in sources]
-    return [*settled.counts, *_look_at(spark, looked_at, expected, show, silent, 0)]
+    looked_at: list[ImagePairSource] = [partial(_pairs_of_suspects, source, suspects) for source in sources]
+    return [*settled.counts, *_check_all_pairs(spark, looked_at, expected, show, ignore_report, 0)]
 
 
 @unwrap_errors()
@@ -73,15 +73,15 @@ def read_on_spark(spark: SparkSession, sources: Sequence[ImagePairSource], repor
         frame.toArrow()
 
 
-def silent(value: object) -> None:
+def ignore_report(value: object) -> None:
     """Ignore what a source reports again."""
 
 
-def _only(source: ImagePairSource, suspects: Broadcast[Ints], report: Report) -> Batches:
+def _pairs_of_suspects(source: ImagePairSource, suspects: Broadcast[Ints], report: Report) -> Batches:
     return only(source, suspects.value, report)
 
 
-def _settled(
+def _settle_digests(
     spark: SparkSession, sources: Sequence[ImagePairSource], expected: TableKnowledge, report: Report, input_bytes: int
 ) -> Settled:
     """Check the digests of all sources."""
@@ -96,7 +96,7 @@ def _settled(
         return Settled.of(map_in_arrow(frame.repartitionById(tasks, "part"), settle, SETTLED_SCHEMA).toArrow())
 
 
-def _look_at(
+def _check_all_pairs(
     spark: SparkSession,
     sources: Sequence[ImagePairSource],
     expected: TableKnowledge,

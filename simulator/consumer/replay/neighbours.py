@@ -128,7 +128,7 @@ class KeyedRowChecks:
 
     def take(self, batch: pa.RecordBatch) -> None:
         rows = pa.concat_batches([self._carried, batch]) if len(self._carried) else batch
-        ready = len(rows) if self._expected.in_order else _settled(rows)
+        ready = len(rows) if self._expected.in_order else _count_before_last_commit(rows)
         if ready <= self._checked:
             self._carried = rows
             return
@@ -225,7 +225,7 @@ class NeighbourComparison:
         return mask
 
 
-def _settled(rows: pa.RecordBatch) -> int:
+def _count_before_last_commit(rows: pa.RecordBatch) -> int:
     """Return the number of pairs before the last millisecond, which the next batch may continue."""
     last = len(rows) - 1
     if rows.column("exact")[last].as_py() or ints(rows, "commit_ts")[last] in (BEGIN, END):

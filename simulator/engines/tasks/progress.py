@@ -100,7 +100,7 @@ class Reporter:
             self._report(sink.accounts())
 
     def waiting(self, since: float, until: float) -> None:
-        """Called while the sink waits for acknowledgements (`sinks.records.Waiting`)."""
+        """Called while the sink waits for acknowledgements (`sinks.records.WaitListener`)."""
         if time.monotonic() - self._last >= REPORT_INTERVAL:
             self._report((), (since, until))
 

@@ -91,7 +91,7 @@ class TaskReport:
     """What one task sent."""
 
     delivered: list[dict[str, Any]]
-    """`sinks.records.Delivered` of each partition."""
+    """`sinks.records.DeliveryReport` of each partition."""
 
     changes: list[tuple[int, int, int, int]]
     """(table, op, destination, rows)"""

@@ -101,13 +101,13 @@ class KafkaSink:
             for batch in split_into_batches(run, self._settings.batch_bytes):
                 self._make_room(batch.size)
                 self._send_or_fail(batch)
-        while self._flights and self._settle(0.0):
+        while self._flights and self._check_oldest(0.0):
             pass
 
     def drain(self) -> None:
         """Wait until everything is acknowledged, or some partition has failed."""
         while self._flights and not self.failed:
-            self._settle(POLL)
+            self._check_oldest(POLL)
 
     def accounts(self) -> list[DeliveryReport]:
         """Return what has been delivered so far."""
@@ -116,7 +116,7 @@ class KafkaSink:
     def close(self) -> list[DeliveryReport]:
         """Wait for every acknowledgement, or for the silence that ends the run."""
         while self._flights:
-            self._settle(POLL)
+            self._check_oldest(POLL)
         if self._producer is not None:
             self._handover.finish(self._producer, self._settings.write_timeout)
             self._producer = None
@@ -124,7 +124,7 @@ class KafkaSink:
 
     def _make_room(self, size: int) -> None:
         while self._flights and self._in_flight + size > self._settings.in_flight_bytes:
-            self._settle(POLL)
+            self._check_oldest(POLL)
 
     def _send_or_fail(self, batch: RecordBatch) -> None:
         if self._counters[batch.place].error is None:
@@ -186,7 +186,7 @@ class KafkaSink:
         self._drop_producer()
         return "" if self._connect(time.monotonic()) else "no producer knows its new partitions"
 
-    def _settle(self, timeout: float) -> bool:
+    def _check_oldest(self, timeout: float) -> bool:
         """Check the result of the oldest batch; return whether it was delivered."""
         flight = self._flights[0]
         outcome = self._outcome(flight, timeout)
@@ -194,7 +194,7 @@ class KafkaSink:
             self._in_flight -= self._flights.popleft().batch.size
             self._count(flight, outcome)
             return True
-        silent = self._silent(flight.batch, flight.since)
+        silent = self._silent_since(flight.batch, flight.since)
         hung = max(flight.since, self._last_acknowledged, self._producer_since) + self._settings.stall
         if outcome is not None or time.monotonic() > min(hung, silent + self._settings.silence):
             self._recover()
@@ -202,7 +202,7 @@ class KafkaSink:
             self._notify(silent)
         return False
 
-    def _silent(self, batch: RecordBatch, since: float) -> float:
+    def _silent_since(self, batch: RecordBatch, since: float) -> float:
         """Return since when no record of its partition that was sent from `since` on has been acknowledged."""
         return max(since, self._acknowledged.get(batch.place, 0.0))
 
@@ -241,7 +241,7 @@ class KafkaSink:
             return
         now = time.monotonic()  # read once: a later batch would be found silent where the first was still in time
         for batch, since in sorted(left, key=lambda waiting: waiting[0].place == oldest.place):
-            if now > self._silent(batch, since) + self._settings.silence:
+            if now > self._silent_since(batch, since) + self._settings.silence:
                 self._fail(batch, self._silence(batch))
             if self._counters[batch.place].error is None:
                 self._resent += len(batch.values)

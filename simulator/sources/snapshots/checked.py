@@ -140,7 +140,7 @@ def unhex(texts: pa.Array) -> pa.Array:
     digits, offsets = _digits(texts, _HEX)
     lengths = np.diff(offsets)
     good = (lengths % 2 == 0) & ~_any(digits == _NONE, offsets)
-    digits, offsets = _only(digits, offsets, good)
+    digits, offsets = _emptied_where_bad(digits, offsets, good)
     return _binary(texts, (digits[0::2] << np.uint8(4)) | digits[1::2], offsets // 2, good)
 
 
@@ -156,7 +156,7 @@ def unbase64(texts: pa.Array) -> pa.Array:
     )
     closed = (pads == 0) | ((pads == 1) & last[0]) | ((pads == 2) & last[0] & last[1])
     good = (np.diff(offsets) % 4 == 0) & closed & ~_any(digits == _NONE, offsets)
-    digits, offsets = _only(digits, offsets, good)
+    digits, offsets = _emptied_where_bad(digits, offsets, good)
     padding = digits == _PAD
     fours = np.where(padding, 0, digits).astype(np.uint32).reshape(-1, 4)
     whole = (fours << np.array([18, 12, 6, 0], np.uint32)).sum(axis=1, dtype=np.uint32)
@@ -201,7 +201,7 @@ def _any(mask: Mask, offsets: Places) -> Mask:
     return _count(mask, offsets) > 0
 
 
-def _only(digits: Bytes, offsets: Places, good: Mask) -> tuple[Bytes, Places]:
+def _emptied_where_bad(digits: Bytes, offsets: Places, good: Mask) -> tuple[Bytes, Places]:
     """Return the texts with invalid ones made empty."""
     if good.all():
         return digits, offsets

@@ -89,7 +89,7 @@ def _statements(dump: Dump, data: bytes, offset: int) -> int:
         text, marks = sql_comments.plain(data[begin:], b";", dump=True)
         ends = marks.outside + 1
         starts = np.concatenate([[0], ends[:-1]])
-        delimiter = _each(dump, text, data[begin:], (starts, ends), (begin, offset))
+        delimiter = _take_statements(dump, text, data[begin:], (starts, ends), (begin, offset))
         if delimiter < 0:
             return begin + (int(ends[-1]) if len(ends) else 0)
         following = _DELIMITED.search(data, begin + delimiter)
@@ -98,7 +98,9 @@ def _statements(dump: Dump, data: bytes, offset: int) -> int:
         begin = following.end()
 
 
-def _each(dump: Dump, text: bytes, data: bytes, spans: tuple[Places, Places], places: tuple[int, int]) -> int:
+def _take_statements(
+    dump: Dump, text: bytes, data: bytes, spans: tuple[Places, Places], places: tuple[int, int]
+) -> int:
     """Take each statement; return where a command DELIMITER is, and -1 if there is none."""
     starts, ends = spans
     begin, offset = places

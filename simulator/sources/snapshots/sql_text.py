@@ -98,12 +98,12 @@ def read_block(data: bytes, width: int, header: Header | None) -> SqlBlock:
     going_on = current if array[consumed - 1] == _COMMA else None
     return SqlBlock(
         values.columns(width),
-        _each(values.bare, width),
+        _by_column(values.bare, width),
         current,
         consumed,
         going_on,
         values.starts,
-        _each(values.hexed, width),
+        _by_column(values.hexed, width),
     )
 
 
@@ -296,7 +296,7 @@ def _values(array: Bytes, quotes: Places, escapes: Places, rows: Places, width: 
     return _Values(fields, starts, _null(fields), ~quoted & ~x_zero, x_quote | x_zero)
 
 
-def _each(mask: Mask, width: int) -> tuple[Mask, ...]:
+def _by_column(mask: Mask, width: int) -> tuple[Mask, ...]:
     """Return the mask of each column."""
     return tuple(mask[index::width] for index in range(width))
 

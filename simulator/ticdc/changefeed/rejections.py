@@ -96,7 +96,7 @@ def _dispatchers(settings: ChangefeedSettings) -> None:
             raise _sink(f"dispatcher and partition cannot be configured both for rule:&{{{shown}}}")
 
 
-def _rest(settings: ChangefeedSettings) -> None:
+def _encoder_and_storage(settings: ChangefeedSettings) -> None:
     concurrency = settings.file_value("sink", "encoder-concurrency")
     if isinstance(concurrency, int) and concurrency < 0:
         raise _sink(f"encoder-concurrency should greater than 0, but got {concurrency}")
@@ -144,7 +144,7 @@ def _integrity(settings: ChangefeedSettings) -> None:
         raise large_messages.replica_config_error("integrity check enabled and column selector set, not allowed")
 
 
-def _stuck(settings: ChangefeedSettings) -> None:
+def _stuck_duration(settings: ChangefeedSettings) -> None:
     duration = settings.file_value("(top level)", "changefeed-error-stuck-duration")
     seconds = go.parse_duration(duration) if isinstance(duration, str) else int(str(duration)) / 1e9
     if seconds < 1800:
@@ -247,6 +247,7 @@ def _sink(text: str) -> ChangefeedError:
 
 
 CHECKS: tuple[Callable[[ChangefeedSettings], None], ...] = (
-    *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers, _rest, _sync_points),
-    *(_integrity, _stuck, _active_active, _spans, _batches, _events, _database_alone),
+    *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers),
+    *(_encoder_and_storage, _sync_points),
+    *(_integrity, _stuck_duration, _active_active, _spans, _batches, _events, _database_alone),
 )
