@@ -18,10 +18,10 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask, binary, buffers
 from simulator.consumer.decode import LOST
 from simulator.consumer.frame import UNKNOWN_CELL
+from simulator.tidb.datums.changed_types import convert_text
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression, find_column_sources
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.values.changed_types import convert_text
 
 LOST_BYTES = LOST.encode()
 

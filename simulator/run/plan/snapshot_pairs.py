@@ -15,6 +15,7 @@ from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint, Transition
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable
 from simulator.ticdc.table_info import handle_key, handle_lengths
+from simulator.tidb.datums.changed_types import convertible
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, find_column_sources
 from simulator.tidb.ddl.session import Job
@@ -22,7 +23,6 @@ from simulator.tidb.model.table import ROW_ID, Name, Table, has_common_handle, r
 from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, TruncateTable
 from simulator.tidb.syntax.definitions import Statement
-from simulator.tidb.values.changed_types import convertible
 
 
 @dataclass(frozen=True)

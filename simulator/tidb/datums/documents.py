@@ -35,8 +35,19 @@ def cast_json(datum: Datum) -> tuple[str | None, CastProblem | None]:
     if kind == "time":
         return f'"{duration_text(duration_micros(text), 6)}"', None
     if kind == "bit":
-        return normal_json(json.dumps(text)), None
+        return _quoted(datum.body), None
     return f'"{text}"', None
+
+
+def _quoted(bytes: bytes) -> str:
+    """Return bytes as a JSON string, with Go's escapes for invalid UTF-8."""
+    text = "".join(
+        PRIVATE if "\udc80" <= letter <= "\udcff" else letter for letter in bytes.decode("utf-8", "surrogateescape")
+    )
+    return (normal_json(json.dumps(text)) or "").replace(PRIVATE, "\\ufffd")
+
+
+PRIVATE = "\ue000"
 
 
 def _number(number: float) -> str | None:

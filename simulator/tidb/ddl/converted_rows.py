@@ -11,10 +11,10 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.tidb.datums.changed_types import convert_text
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.values.changed_types import convert_text
 
 
 class ConvertedRows(NamedTuple):

@@ -1,8 +1,8 @@
-"""Hashes and ciphers of TiDB that Python's library lacks."""
+"""VITESS_HASH, which Python's library lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 _START = [first - 8 * place for first in (58, 60, 62, 64, 57, 59, 61, 63) for place in range(8)]
 """DES's initial permutation: the bit of the number, counted from 1, that each bit of the result is."""
@@ -44,53 +44,3 @@ def _permuted(number: int, size: int, places: Sequence[int]) -> int:
     for place in places:
         result = result << 1 | number >> size - place & 1
     return result
-
-
-# -- ENCODE and DECODE (TiDB: pkg/util/encrypt/crypt.go) ---------------------------------------------------------------
-
-_MOST = 2**30 - 1
-
-
-def _chances(password: bytes) -> Iterator[int]:
-    """Return random numbers from 0 to 254."""
-    first, add, second = 1345345333, 7, 0x12345671
-    for byte in password:
-        if byte not in b" \t":
-            first ^= ((first & 63) + add) * byte + (first << 8) & 2**32 - 1
-            second = second + (second << 8 & 2**32 - 1 ^ first) & 2**32 - 1
-            add += byte
-    first, second = (first & 2**31 - 1) % _MOST, (second & 2**31 - 1) % _MOST
-    while True:
-        first = (first * 3 + second) % 2**32 % _MOST
-        second = (first + second + 33) % _MOST
-        yield int(first / _MOST * 255.0)
-
-
-def _shuffled(chances: Iterator[int]) -> list[int]:
-    result = list(range(256))
-    for place in range(256):
-        other = next(chances)
-        result[other], result[place] = result[place], result[other]
-    return result
-
-
-def encode(data: bytes, password: bytes) -> bytes:
-    chances = _chances(password)
-    box = _shuffled(chances)
-    result, shift = bytearray(), 0
-    for byte in data:
-        shift ^= next(chances)
-        result.append(box.index(byte) ^ shift)
-        shift ^= byte
-    return bytes(result)
-
-
-def decode(data: bytes, password: bytes) -> bytes:
-    chances = _chances(password)
-    box = _shuffled(chances)
-    result, shift = bytearray(), 0
-    for byte in data:
-        shift ^= next(chances)
-        result.append(box[byte ^ shift])
-        shift ^= result[-1]
-    return bytes(result)

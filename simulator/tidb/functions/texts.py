@@ -10,11 +10,6 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeAlias
 
-import numpy as np
-import pyarrow as pa
-
-from simulator.tidb.collations import compare
-from simulator.tidb.collations.weights import WEIGHTS
 from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, FunctionProblem, packet_overflow
 
 _EXACTLY = Context(prec=400)
@@ -224,30 +219,12 @@ def from_base64(text: str) -> str | None:
         return None
 
 
-def weights(text: str, collation: str) -> str:
-    """Return the bytes by which a collation sorts a text, one character per byte."""
-    if collation not in WEIGHTS:
-        shown = text.rstrip(" ") if compare.pads_spaces(collation) else text
-        return shown.encode("utf-8", "replace").decode("latin-1")
-    key: bytes = compare.sort_keys(collation, pa.array([text]))[0].as_py()[:-2]
-    if collation.endswith("_general_ci"):
-        key = (np.frombuffer(key, ">u2") - 1).astype(">u2").tobytes()
-    return key.decode("latin-1")
-
-
 def format_bytes(number: float) -> str:
-    return _in_units(number, ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"), [1024.0**power for power in range(7)])
-
-
-def format_nano_time(number: float) -> str:
-    return _in_units(number, ("ns", "us", "ms", "s", "min", "h", "d"), [1, 1e3, 1e6, 1e9, 6e10, 3.6e12, 8.64e13])
-
-
-def _in_units(number: float, names: tuple[str, ...], sizes: list[float]) -> str:
-    place = max((place for place, size in enumerate(sizes) if abs(number) >= size), default=0)
+    names = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+    place = max((place for place in range(len(names)) if abs(number) >= 1024.0**place), default=0)
     if not place:
         return f"{number:.0f} {names[0]}"
-    shown = number / sizes[place]
+    shown = number / 1024.0**place
     return f"{shown:.2e} {names[place]}" if abs(shown) >= 100000 else f"{shown:.2f} {names[place]}"
 
 
@@ -258,10 +235,6 @@ def password(text: str | None) -> str:
     raise FunctionProblem(
         1681, "PASSWORD is deprecated and will be removed in a future release.", "W", f"*{twice.upper()}"
     )
-
-
-def sm3(text: str) -> str:
-    return hashlib.new("sm3", text.encode("latin-1")).hexdigest()
 
 
 def uncompress(text: str) -> str:

@@ -115,10 +115,9 @@ def restore(statement: syntax.Statement) -> str:
             # ALTER is empty. Of each option of CREATE, the blank before it remains.
             text = feature_comment(restore_policy_head(statement) + " " * len(options), "placement")
             return "" if verb == "ALTER" else text
-        case syntax.ResourceGroup(verb, name, settings):
-            head = join_words(verb, "RESOURCE GROUP", restore_existence(statement), quote_name(name))
-            values = ", ".join(f"{setting} = {value}" for setting, value in settings)
-            return feature_comment(join_words(head, values), "resource_group")
+        case syntax.ResourceGroup(verb, name):
+            text = join_words(verb, "RESOURCE GROUP", restore_existence(statement), quote_name(name))
+            return feature_comment(text, "resource_group")
     raise TypeError(f"{type(statement).__name__} is no DDL statement")
 
 

@@ -83,7 +83,4 @@ class ResourceGroup(Statement):
 
     verb: str
     name: str
-    options: tuple[tuple[str, str], ...] = ()
-    """Names and restored values."""
-
     exists: bool = False

@@ -119,13 +119,6 @@ def set_of(type: ColumnType, value: pa.Array) -> pa.Array:
     return pa.array((_joined(type, bitmap) for bitmap in bitmaps), pa.string()).take(distinct.indices)
 
 
-def member_of(type: ColumnType, number: int) -> str | None:
-    """Return the member of an ENUM with a number from 1, or the members of a SET with a bitmap."""
-    if type.name == "set":
-        return _joined(type, number) if 0 <= number < 2 ** len(type.elements) else None
-    return type.elements[number - 1] if 0 < number <= len(type.elements) else None
-
-
 def _joined(type: ColumnType, bitmap: int | None) -> str | None:
     if bitmap is None:
         return None
@@ -151,13 +144,6 @@ def _bitmap(type: ColumnType, value: pa.Array) -> pa.Array:
 
 def _members(type: ColumnType, *others: str) -> pa.Array:
     return pa.array([*type.elements, *others], pa.string())
-
-
-def number_of(type: ColumnType, text: pa.Array) -> pa.Array:
-    """Return the numbers of members as text: the index from 1 of an ENUM (0 for none), the bitmap of a SET."""
-    if type.name == "set":
-        return _bitmaps(type, text).cast(pa.string())
-    return null_unless(text.is_valid(), pa.array(enum_numbers(type.elements, text))).cast(pa.string())
 
 
 def enum_numbers(elements: Sequence[str], texts: pa.Array) -> Places:

@@ -24,8 +24,8 @@ from simulator.sources.generate.values.generators import TableGenerators
 from simulator.sources.generate.values.probe_rows import ProbeTimes
 from simulator.sources.generate.values.reading import parse_columns
 from simulator.sources.generate.values.table_values import TableValues, table_values
+from simulator.tidb.datums.changed_types import convert_text
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.values.changed_types import convert_text
 
 EVERY = """CREATE TABLE every (id BIGINT PRIMARY KEY AUTO_RANDOM, a BIGINT UNSIGNED, b TINYINT, c FLOAT, d DOUBLE(6, 2),
   e DECIMAL(65, 30), f BIT(9), g YEAR, h DATE, i TIME(3), j DATETIME, k TIMESTAMP(6), l CHAR(2), m BINARY(3), n TEXT,

@@ -18,10 +18,10 @@ from simulator.sources.generate.values.generators import TableGenerators
 from simulator.sources.generate.values.probe_rows import ProbeTimes
 from simulator.sources.generate.values.reading import parse_columns
 from simulator.sources.generate.values.table_values import TableValues, table_values
+from simulator.tidb.datums.changed_types import convert_text
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.table_keys import unique_keys
 from simulator.tidb.storage.key_columns import encode_key
-from simulator.tidb.values.changed_types import convert_text
 
 TYPES = (
     *("TINYINT", "INT UNSIGNED", "BIGINT", "DECIMAL(4,1)", "FLOAT", "DOUBLE(6,2)", "BIT(1)", "BIT(12)", "YEAR"),

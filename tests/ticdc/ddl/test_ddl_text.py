@@ -48,8 +48,6 @@ create placement policy p regions='a' followers=2
     /*T![placement] CREATE PLACEMENT POLICY `p`   */
 drop placement policy if exists p
     /*T![placement] DROP PLACEMENT POLICY IF EXISTS `p` */
-create resource group if not exists g ru_per_sec = unlimited burstable
-    /*T![resource_group] CREATE RESOURCE GROUP IF NOT EXISTS `g` RU_PER_SEC = UNLIMITED, BURSTABLE = TRUE */
 # ALTER TABLE: columns and keys
 alter table t alter check c not enforced
     ALTER TABLE `t` ALTER CHECK `c` NOT ENFORCED

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.tidb.datums.changed_types import convert_text, convertible
 from simulator.tidb.ddl.definitions import from_sql as create_table
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.changed_types import convert_text, convertible
 from simulator.tidb.values.conversion import accepted_values, tagged, tidb_text
 from simulator.tidb.values.documents import normal_json
 

@@ -17,9 +17,9 @@ from simulator.errors import UserError
 from simulator.sources.generate.model import TableModel, TableRows
 from simulator.sources.generate.values.draws import GOLDEN, MASK, hashed
 from simulator.sources.generate.values.recipes import Recipe
+from simulator.tidb.datums.changed_types import convert_text
 from simulator.tidb.ddl.column_sources import text_changes
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.changed_types import convert_text
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions.constants import evaluate_constant
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
-from simulator.tidb.model.native_functions import MANY, NATIVE_FUNCTIONS
+from simulator.tidb.expressions.expression import UNLIMITED
+from simulator.tidb.expressions.registry import argument_counts
 from simulator.tidb.model.types import ColumnType, family
 
 NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
@@ -40,7 +41,7 @@ def check_default_function(column: str, type: ColumnType, default: syntax.Column
         return
     allowed = ALLOWED.get(tree.name)
     if allowed is not None:
-        least, most = NATIVE_FUNCTIONS.get(tree.name, (0, MANY))
+        least, most = argument_counts(tree.name) or (0, UNLIMITED)
         if not least <= len(tree.arguments) <= most:
             raise tidb_error("expression:1582", tree.name.lower())
     if allowed is None or not allowed(tree.arguments):

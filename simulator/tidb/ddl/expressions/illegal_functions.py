@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
+from simulator.tidb.expressions.registry import argument_counts
 from simulator.tidb.expressions.trees import strip_parentheses
-from simulator.tidb.model.native_functions import LATER_FUNCTIONS, MANY, NATIVE_FUNCTIONS
 from simulator.tidb.parser.expressions.operators import parse_node
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
@@ -130,9 +130,9 @@ def problems(tree: syntax.Node, arrays: bool) -> Iterator[tuple[str, str]]:
 def call_problems(call: syntax.Call) -> Iterator[tuple[str, str]]:
     if call.name == "GROUPING":
         yield "aggregate", call.name
-    elif call.name in ILLEGAL or call.name not in NATIVE_FUNCTIONS and call.name not in LATER_FUNCTIONS:
+        return
+    counts = argument_counts(call.name)
+    if counts is None or call.name in ILLEGAL:
         yield "function", call.name
-    else:
-        least, most = NATIVE_FUNCTIONS.get(call.name, (0, MANY))
-        if not least <= len(call.arguments) <= most:
-            yield "count", call.name.lower()
+    elif not counts[0] <= len(call.arguments) <= counts[1]:
+        yield "count", call.name.lower()

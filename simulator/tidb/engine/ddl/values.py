@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from simulator.errors import SqlError
 from simulator.tidb.datums.cast import cast_value
+from simulator.tidb.datums.changed_types import changed_datum
 from simulator.tidb.datums.kinds import Datum, cell_datum, datum_text
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.problems import CastProblem
@@ -21,7 +22,6 @@ from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.functions.documents import text_of_stored
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.values.durations import round_duration
 from simulator.tidb.values.moments import number_moment
 
 Cell = bytes | None
@@ -71,7 +71,11 @@ def _converted(
     """Return a value in the later type, with the error that a lenient mode forgives. Raises SqlError."""
     if before.type.name == "timestamp" != after.type.name:
         cell = clock.local_timestamp(cell.decode(), context.session.settings).encode()
-    datum = _datum(before.type, after.type, cell)
+    written = cell
+    if before.type.name == "json":
+        written = text_of_stored(cell.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
+    datum = changed_datum(before.type, after.type, written)
+    assert datum is not None, "TiDB changes the types"
     value, problem = cast_value(after.type, before.name, datum, mode)
     if problem is None:
         return value, None
@@ -79,17 +83,6 @@ def _converted(
     if not mode.forgives(problem):
         raise error
     return value, error
-
-
-def _datum(before: ColumnType, after: ColumnType, cell: bytes) -> Datum:
-    """Return a value as it is cast. A TIME becomes the YEAR of its digits (tidb pkg/types/time.go,
-    CastTimeToYearThroughConcat)."""
-    if before.name == "time" and after.name == "year":
-        digits = round_duration(cell.decode(), 0).replace(":", "")
-        return Datum("int", str(int(digits)).encode())
-    if before.name == "json":
-        cell = text_of_stored(cell.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
-    return cell_datum(before, cell)
 
 
 def _error(before: Column, after: ColumnType, problem: CastProblem, datum: Datum) -> SqlError:

@@ -10,16 +10,7 @@ from typing import Any
 from simulator.tidb.expressions.calls import call, call_with_nulls
 from simulator.tidb.expressions.context import ALWAYS, WARNED, Context
 from simulator.tidb.expressions.conversions import as_int32, as_text, signed_bits
-from simulator.tidb.expressions.expression import (
-    Evaluate,
-    Expression,
-    Function,
-    Row,
-    apply,
-    apply_in_context,
-    integer,
-    string,
-)
+from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, apply, integer, string
 from simulator.tidb.expressions.sql_functions.encoding_functions import byte_string
 from simulator.tidb.expressions.sql_functions.text_arguments import with_bits_as_bytes
 from simulator.tidb.expressions.texts import as_blob, as_bytes
@@ -82,37 +73,6 @@ def _vector(name: str, vectors: list[Evaluate], row: Row, context: Context) -> b
     return vector and vector[: aes.BLOCK]
 
 
-def _crypt(compute: Callable[[bytes, bytes], bytes]) -> Function:
-    """Return ENCODE or DECODE."""
-
-    def crypt(data: bytes, password: bytes) -> str:
-        return compute(data, password).decode("utf-8", "surrogateescape")
-
-    return Function(2, 2, lambda value, password: string(apply(crypt, as_blob(value), as_blob(password))))
-
-
-def _strength(context: Context, password: str) -> int:
-    """Return VALIDATE_PASSWORD_STRENGTH (tidb pkg/util/password-validation/password_validation.go)."""
-
-    def variable(name: str) -> str:
-        return context.variable(f"validate_password.{name}")
-
-    user = context.user
-    if len(password) < 4 or variable("enable") == "0":
-        return 0
-    if variable("check_user_name") == "1" and user and (user in password or user[::-1] in password):
-        return 0
-    if len(password) < int(variable("length")):
-        return 25
-    lower, upper, digits = (sum(map(kind, password)) for kind in (str.islower, str.isupper, str.isdecimal))
-    needs = {"mixed_case_count": min(lower, upper), "number_count": digits}
-    needs["special_char_count"] = len(password) - lower - upper - digits
-    if any(count < int(variable(name)) for name, count in needs.items()):
-        return 50
-    words = variable("dictionary").lower().split(";")
-    return 75 if any(4 <= len(word.encode()) <= 100 and word in password.lower() for word in words) else 100
-
-
 def _of_bytes(compute: Callable[..., Any], gives: Callable[[Evaluate], Expression]) -> Function:
     return Function(1, 1, lambda value: gives(call(compute, as_bytes(value))))
 
@@ -135,13 +95,8 @@ CIPHER_FUNCTIONS: dict[str, Function] = {
             "PASSWORD_FUNC": Function(1, 1, lambda value: string(call_with_nulls(texts.password, as_text(value)))),
             "AES_ENCRYPT": _aes("aes_encrypt", aes.encrypt),
             "AES_DECRYPT": _aes("aes_decrypt", aes.decrypt),
-            "ENCODE": _crypt(hashes.encode),
-            "DECODE": _crypt(hashes.decode),
             "UNCOMPRESS": _of_bytes(texts.uncompress, byte_string),
             "UNCOMPRESSED_LENGTH": _of_bytes(texts.uncompressed_length, integer),
-            "VALIDATE_PASSWORD_STRENGTH": Function(
-                1, 1, lambda value: integer(apply_in_context(_strength, as_text(value)))
-            ),
         }
     ),
     "VITESS_HASH": _vitess(hashes.vitess_hash),

@@ -160,7 +160,6 @@ ENCODING_FUNCTIONS: dict[str, Function] = {
             "BENCHMARK": Function(
                 2, 2, lambda count, value: integer(apply(lambda times: 0 if times >= 0 else None, as_integer(count)))
             ),
-            "FORMAT_NANO_TIME": Function(1, 1, _of(texts.format_nano_time, "r")),
             "UNHEX": Function(1, 1, _of(_unhex, "t", byte_string)),
             "TO_BASE64": Function(1, 1, _to_base64),
             "FROM_BASE64": Function(1, 1, _from_base64),

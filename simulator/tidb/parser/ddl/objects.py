@@ -1,19 +1,17 @@
 """Parse the statements about views, sequences, placement policies and resource groups.
 
-Missing parts get TiDB's defaults (TiDB: pkg/parser/parser.y). The options of sequences and groups are kept as TiDB
+Missing parts get TiDB's defaults (TiDB: pkg/parser/parser.y). The options of sequences are kept as TiDB
 writes them back (pkg/parser/ast/ddl.go).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from simulator.tidb import syntax
-from simulator.tidb.parser.clauses import parse_restrict_or_cascade, parse_setting
+from simulator.tidb.parser.clauses import parse_restrict_or_cascade
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl.options import begins_option, parse_option
 from simulator.tidb.parser.queries.query import parse_query
-from simulator.tidb.restore.names import quote_name, quote_string
+from simulator.tidb.restore.names import quote_name
 
 # -- views --------------------------------------------------------------------------------------------------------
 
@@ -179,7 +177,6 @@ POLICY_TEXTS = tuple(
     LEARNER_CONSTRAINTS SURVIVAL_PREFERENCES
     """.split()
 )
-BURSTS = {"1": "TRUE", "TRUE": "TRUE", "0": "FALSE", **{word: word for word in "FALSE MODERATED UNLIMITED OFF".split()}}
 
 
 def parse_placement_policy(cursor: Cursor, verb: str, or_replace: bool = False) -> syntax.PlacementPolicy:
@@ -214,91 +211,9 @@ def parse_policy_option(cursor: Cursor) -> syntax.TableOption:
 
 
 def parse_resource_group(cursor: Cursor, verb: str) -> syntax.ResourceGroup:
-    """Parse the rest of CREATE, ALTER or DROP RESOURCE GROUP."""
+    """Parse the rest of CREATE, ALTER or DROP RESOURCE GROUP. Its options, which no changefeed sends, are skipped."""
     exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
     name = cursor.take().lower() if cursor.word() == "DEFAULT" else cursor.name("the name of a resource group")
-    return syntax.ResourceGroup(verb, name, () if verb == "DROP" else parse_group_options(cursor), exists)
-
-
-def parse_group_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
-    """Parse options, and return their names and values as TiDB writes them back."""
-    options: dict[str, str] = {}
-    while True:
-        token = cursor.next_token()
-        name = cursor.word()
-        if name not in GROUP_OPTIONS:
-            cursor.unexpected(f"one of {', '.join(GROUP_OPTIONS)}", GROUP_OPTIONS)
-        cursor.take()
-        value = GROUP_OPTIONS[name](cursor)
-        if name in options:
-            cursor.fail(f"{name} is said twice", token)
-        options[name] = value
-        if cursor.at_end():
-            return tuple(options.items())
-        cursor.accept(",")
-
-
-def parse_request_units(cursor: Cursor) -> str:
-    cursor.accept("=")
-    return "UNLIMITED" if cursor.accept("UNLIMITED") else str(cursor.integer("a number or UNLIMITED"))
-
-
-def parse_burstable(cursor: Cursor) -> str:
-    """Parse an optional word. The default is TRUE."""
-    if cursor.word() != "=" and cursor.word() not in BURSTS:
-        return "TRUE"
-    return BURSTS[parse_setting(cursor, *BURSTS)]
-
-
-def parse_enclosed_group(cursor: Cursor, item: Callable[[Cursor], str], separator: str) -> str:
-    """Parse `= ( item … )` or `NULL`, with or without commas between the items."""
-    cursor.accept("=")
-    if cursor.accept("NULL"):
-        return "NULL"
-    cursor.expect("(")
-    items: list[str] = []
-    while not cursor.accept(")"):
-        if items:
-            cursor.accept(",")
-        items.append(item(cursor))
-    return f"({separator.join(items)})" if items else "NULL"
-
-
-def parse_query_limit(cursor: Cursor) -> str:
-    word = parse_setting(cursor, "EXEC_ELAPSED", "PROCESSED_KEYS", "RU", "ACTION", "WATCH")
-    if word == "ACTION":
-        action = parse_setting(cursor, "DRYRUN", "COOLDOWN", "KILL", "SWITCH_GROUP")
-        if action == "SWITCH_GROUP":
-            group = cursor.parenthesised_list(lambda cursor: cursor.name("a resource group"))[0]
-            action = f"SWITCH_GROUP({quote_name(group)})"
-        return f"ACTION = {action}"
-    if word == "WATCH":
-        kind = parse_setting(cursor, "EXACT", "SIMILAR", "PLAN")
-        return f"WATCH = {kind} DURATION = {parse_watch_duration(cursor)}"
-    cursor.accept("=")
-    return f"{word} = {quote_string(cursor.string()) if word == 'EXEC_ELAPSED' else cursor.integer()}"
-
-
-def parse_watch_duration(cursor: Cursor) -> str:
-    if not cursor.accept("DURATION"):
-        return "UNLIMITED"
-    cursor.accept("=")
-    if cursor.accept("UNLIMITED"):
-        return "UNLIMITED"
-    duration = cursor.string("a duration between quotes").lower()
-    return "UNLIMITED" if duration in ("", "unlimited") else quote_string(duration)
-
-
-def parse_background_task(cursor: Cursor) -> str:
-    word = parse_setting(cursor, "TASK_TYPES", "UTILIZATION_LIMIT")
-    cursor.accept("=")
-    return f"{word} = {quote_string(cursor.string()) if word == 'TASK_TYPES' else cursor.integer()}"
-
-
-GROUP_OPTIONS: dict[str, Callable[[Cursor], str]] = {
-    "RU_PER_SEC": parse_request_units,
-    "PRIORITY": lambda cursor: parse_setting(cursor, "LOW", "MEDIUM", "HIGH"),
-    "BURSTABLE": parse_burstable,
-    "QUERY_LIMIT": lambda cursor: parse_enclosed_group(cursor, parse_query_limit, " "),
-    "BACKGROUND": lambda cursor: parse_enclosed_group(cursor, parse_background_task, ", "),
-}
+    while verb != "DROP" and not cursor.at_end():
+        cursor.literal()
+    return syntax.ResourceGroup(verb, name, exists)
