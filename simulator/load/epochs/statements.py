@@ -25,7 +25,7 @@ from simulator.load.plan.load_plan import (
 from simulator.sources.generate.values.generators import Reference, TableGenerators
 from simulator.tidb.ddl.catalog import Key, build_catalog, object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
-from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, Index, LastIds, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.restore.names import quote_name

@@ -27,7 +27,7 @@ from simulator.tidb.ddl.partitions import interval, partitioning
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import options, statements
 from simulator.tidb.ddl.tables.create import existing_table
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Partitioning, Table
 
 IGNORED_CLAUSES = ("ALGORITHM", "LOCK")

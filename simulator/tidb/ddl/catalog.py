@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
-from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Table
 
 Key = tuple[str, str]

@@ -13,7 +13,7 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_database, without_database
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
-from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
+from simulator.tidb.errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import canonical_charset, charset_of, resolve_charset_and_collation
 
 OPTION_ACTIONS = (

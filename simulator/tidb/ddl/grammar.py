@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.lookups import first_repeated
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
+from simulator.tidb.errors import error_with_text, tidb_error
 from simulator.tidb.model.charsets import CHARSETS
 
 MAX_KEY_PARTS = 16

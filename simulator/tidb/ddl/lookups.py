@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simulator.errors import DdlError
-from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, Index, Partitioning, Table
 
 MAX_NAME_LENGTH = 64

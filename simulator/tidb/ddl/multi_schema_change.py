@@ -11,7 +11,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import SubJob
 from simulator.tidb.ddl.expressions.columns import column_names
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
 
 MULTI_SCHEMA_ACTIONS = frozenset(

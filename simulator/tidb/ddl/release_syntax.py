@@ -13,7 +13,7 @@ from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS
-from simulator.tidb.ddl.tidb_errors import error_with_text, syntax_error
+from simulator.tidb.errors import error_with_text, syntax_error
 from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS
 from simulator.tidb.parser.tokens import QUOTED
 

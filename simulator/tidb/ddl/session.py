@@ -14,7 +14,7 @@ from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, SequenceInfo, ViewInfo, object_key
-from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Table
 
 EPOCH = "1970-01-01 00:00:00.000000"

@@ -12,7 +12,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.sequence_options import is_valid
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
-from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.errors import tidb_error
 from simulator.tidb.parser.queries.field_names import field_names
 
 T = TypeVar("T")

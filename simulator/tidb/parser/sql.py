@@ -13,6 +13,7 @@ from sqlglot.tokens import Token, TokenType
 from simulator.errors import DdlError, SchemaError, SqlError
 from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
+from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.parser import session
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.ddl import alter_table as alter
@@ -138,32 +139,6 @@ def parse_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[s
 
 NOT_PREPARED = SqlError(1295, "HY000", "This command is not supported in the prepared statement protocol yet")
 
-HY000 = (
-    1210,
-    1221,
-    1273,
-    1479,
-    1480,
-    1484,
-    1485,
-    1492,
-    1500,
-    1504,
-    1525,
-    1653,
-    1657,
-    1658,
-    1800,
-    1801,
-    1818,
-    4113,
-    4128,
-)
-SQL_STATES = MappingProxyType(
-    {1115: "42000", 1149: "42000", 1248: "42000", 1253: "42000", 1367: "22007", **dict.fromkeys(HY000, "HY000")}
-)
-"""SQLSTATE of the errors of TiDB's parser that have numbers of their own (tidb v8.5 pkg/parser/mysql/state.go)."""
-
 
 @contextmanager
 def parse_errors() -> Iterator[None]:
@@ -171,8 +146,8 @@ def parse_errors() -> Iterator[None]:
     try:
         yield
     except SchemaError as error:
-        if error.number in SQL_STATES:
-            raise SqlError(error.number, SQL_STATES[error.number], error.said or str(error)) from None
+        if error.number != 1064:
+            raise sql_error_with_text(error.number, error.said or str(error)) from None
         raise syntax_error(str(error)) from None
     except RecursionError:
         raise syntax_error(TOO_DEEP) from None

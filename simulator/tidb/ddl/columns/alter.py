@@ -24,7 +24,7 @@ from simulator.tidb.ddl.constraints.indexes import add_key
 from simulator.tidb.ddl.expressions.columns import dependency_error, generation_columns, partitioning_columns
 from simulator.tidb.ddl.expressions.default_functions import evaluate_default
 from simulator.tidb.ddl.lookups import check_length, existing_column, find_column, lower_names, part_names, place_after
-from simulator.tidb.ddl.tidb_errors import auto_random_error, error_with_text, tidb_error, unsupported_error
+from simulator.tidb.errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
 
 MAX_COLUMNS = 1017

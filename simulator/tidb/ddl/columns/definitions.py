@@ -21,7 +21,7 @@ from simulator.tidb.ddl.definitions.types import complete_type
 from simulator.tidb.ddl.expressions.default_functions import NOW, check_default_function
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error
+from simulator.tidb.errors import converting_errors, error_with_text, tidb_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, canonical_collation
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family

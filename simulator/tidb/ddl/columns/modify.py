@@ -25,7 +25,7 @@ from simulator.tidb.ddl.constraints.index_parts import check_index_parts
 from simulator.tidb.ddl.expressions.columns import dependency_error, generation_columns, normalize, partitioning_columns
 from simulator.tidb.ddl.lookups import existing_column, find_column, last_index_id, lower_names, part_names, place_after
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import auto_random_error, error_with_text, tidb_error, unsupported_error
+from simulator.tidb.errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, IndexColumn, Table
 from simulator.tidb.model.types import family, is_text
 

@@ -5,7 +5,7 @@ Source: TiDB v8.5: pkg/types/field_type.go, CheckModifyTypeCompatible; pkg/ddl/m
 
 from __future__ import annotations
 
-from simulator.tidb.ddl.tidb_errors import unsupported_error
+from simulator.tidb.errors import unsupported_error
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import TYPES, ColumnType, bare_name, family, is_binary, type_arguments
 

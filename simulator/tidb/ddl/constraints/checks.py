@@ -18,7 +18,7 @@ from simulator.tidb.ddl.definitions.keys import free_names, name_checks
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
 from simulator.tidb.ddl.lookups import check_length, existing_column, lower_names
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
+from simulator.tidb.errors import error_with_text, tidb_error
 from simulator.tidb.model.table import CheckConstraint, Table
 
 CHECK_IS_OFF = (

@@ -18,7 +18,7 @@ from simulator.tidb.ddl.definitions.keys import build_foreign_key
 from simulator.tidb.ddl.expressions.columns import generation_columns
 from simulator.tidb.ddl.lookups import check_length, existing_column, find_column, last_index_id, lower_names
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
 
 INDEX_NOTE = "a foreign key on columns that begin no index comes with an index, both as one job 61"

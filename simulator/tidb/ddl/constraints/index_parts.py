@@ -14,7 +14,7 @@ from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_key_functions, parse_or_none
 from simulator.tidb.ddl.grammar import check_parts_grammar
 from simulator.tidb.ddl.lookups import MAX_NAME_LENGTH, existing_column, find_column
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, IndexColumn, Table

@@ -18,7 +18,7 @@ from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, build_index, num
 from simulator.tidb.ddl.expressions.columns import column_names, partitioning_columns
 from simulator.tidb.ddl.lookups import check_length, find_column, find_index, last_index_id
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Index, Table
 
 MAX_KEYS = 64

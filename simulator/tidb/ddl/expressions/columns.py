@@ -7,7 +7,7 @@ from functools import lru_cache
 from simulator.errors import DdlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
-from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, Index, Partitioning, Table
 
 

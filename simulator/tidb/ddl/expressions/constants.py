@@ -12,7 +12,7 @@ from functools import lru_cache
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions.illegal_functions import walk_in_order
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
+from simulator.tidb.errors import error_with_text, tidb_error
 from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.tables import table_expression

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions.constants import evaluate_constant
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
+from simulator.tidb.errors import error_with_text, tidb_error
 from simulator.tidb.expressions.expression import UNLIMITED
 from simulator.tidb.expressions.registry import argument_counts
 from simulator.tidb.model.types import ColumnType, family

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
-from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
+from simulator.tidb.errors import tidb_error, unsupported_error
 from simulator.tidb.expressions.registry import argument_counts
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.parser.expressions.operators import parse_node

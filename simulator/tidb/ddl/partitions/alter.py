@@ -19,7 +19,7 @@ from simulator.tidb.ddl.lookups import check_length, first_repeated, lower_names
 from simulator.tidb.ddl.partitions import values
 from simulator.tidb.ddl.partitions.functions import is_unsigned
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
+from simulator.tidb.errors import tidb_error, unsupported_error
 from simulator.tidb.model.table import Partition, Partitioning, Table
 
 UNKNOWN_SPEC = "Unsupported/unknown ALTER TABLE specification"

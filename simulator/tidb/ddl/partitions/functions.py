@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
 from simulator.tidb.ddl.lookups import existing_column
-from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.errors import tidb_error
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family

@@ -16,7 +16,7 @@ from simulator.tidb.ddl.expressions.constants import constant_in_zone
 from simulator.tidb.ddl.lookups import find_column
 from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, table_partitioning, with_partitions
 from simulator.tidb.ddl.partitions.functions import is_unsigned
-from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
+from simulator.tidb.errors import tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.restore.names import quote_name

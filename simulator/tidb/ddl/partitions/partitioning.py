@@ -20,7 +20,7 @@ from simulator.tidb.ddl.partitions.functions import check_function_type, check_p
 from simulator.tidb.ddl.partitions.interval import expand_interval
 from simulator.tidb.ddl.partitions.values import check_types
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
+from simulator.tidb.errors import error_with_text, tidb_error
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column
 from simulator.tidb.model.types import family
 

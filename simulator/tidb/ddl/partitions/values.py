@@ -19,7 +19,7 @@ from simulator.tidb.ddl.expressions.constants import NO_TABLE, ConstantValue, ev
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
 from simulator.tidb.ddl.lookups import existing_column
 from simulator.tidb.ddl.partitions.functions import check_allowed, is_unsigned
-from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import family
 

@@ -24,7 +24,7 @@ from simulator.tidb.ddl.partitions.partitioning import new_partitioning
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import definition_checks as checks
 from simulator.tidb.ddl.tables.options import check_ttl
-from simulator.tidb.ddl.tidb_errors import converting_errors, tidb_error, unsupported_error
+from simulator.tidb.errors import converting_errors, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl.create_table import parse_create_table
 from simulator.tidb.parser.splitting import parse_tokens

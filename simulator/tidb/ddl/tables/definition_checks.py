@@ -22,13 +22,7 @@ from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_generated_functions
 from simulator.tidb.ddl.lookups import check_length, existing_column, first_repeated
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import (
-    auto_random_error,
-    converting_errors,
-    error_with_text,
-    tidb_error,
-    unsupported_error,
-)
+from simulator.tidb.errors import auto_random_error, converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import family

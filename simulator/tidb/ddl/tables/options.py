@@ -19,13 +19,7 @@ from simulator.tidb.ddl.constraints.index_parts import check_index_parts
 from simulator.tidb.ddl.definitions.table import STORED_OPTIONS, build_ttl
 from simulator.tidb.ddl.grammar import ENGINES
 from simulator.tidb.ddl.lookups import existing_column
-from simulator.tidb.ddl.tidb_errors import (
-    auto_random_error,
-    converting_errors,
-    error_with_text,
-    tidb_error,
-    unsupported_error,
-)
+from simulator.tidb.errors import auto_random_error, converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve_charset_and_collation
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family, is_binary

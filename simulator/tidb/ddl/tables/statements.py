@@ -14,7 +14,7 @@ from simulator.tidb.ddl.definitions.table import build_table
 from simulator.tidb.ddl.lookups import check_length, lower_names
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
 from simulator.tidb.ddl.tables.create import TEMPORARY, existing_table
-from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error
+from simulator.tidb.errors import converting_errors, error_with_text, tidb_error
 from simulator.tidb.model.table import Table
 
 

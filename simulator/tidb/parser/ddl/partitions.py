@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
+from simulator.tidb.errors import ERRORS
 from simulator.tidb.parser.clauses import parse_bit_expression, parse_column_name
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.ddl.options import begins_partition_option, parse_option
@@ -122,30 +123,13 @@ KINDS = {
 """The kinds of values in partitions, by the kind of partitioning."""
 VALUES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
 VALUES_OF = {values: kind for kind in VALUES for values in KINDS[kind]}
-TEXTS = {
-    1479: "Syntax : {} PARTITIONING requires definition of VALUES {} for each partition",
-    1480: "Only {} PARTITIONING can use VALUES {} in partition definition",
-    1484: "Wrong number of partitions defined, mismatch with previous setting",
-    1485: "Wrong number of subpartitions defined, mismatch with previous setting",
-    1492: "For {} partitions each partition must be defined",
-    1500: "It is only possible to mix RANGE/LIST partitioning with HASH/KEY partitioning for subpartitioning",
-    1504: "Number of {} = 0 is not an allowed value",
-    1653: "Inconsistency in usage of column lists for partitioning",
-    1657: "Cannot have more than one value for this type of {} partitioning",
-    1658: "Row expressions in VALUES IN only allowed for multi-field column partitioning",
-    4113: "Wrong partitioning type, expected type: `SYSTEM_TIME`",
-    4128: "Wrong Partitions: must have at least one HISTORY and exactly one last CURRENT",
-}
-"""TiDB's texts by MySQL's number (tidb v8.0 pkg/parser/ast/ddl.go, PartitionOptions.Validate)."""
-
-
 Mistake = tuple[int, tuple[str, ...]]
-"""A number of TEXTS, and the values for its text."""
+"""The number of an error, and the values for its text (tidb v8.0 pkg/parser/ast/ddl.go, PartitionOptions.Validate)."""
 
 
 def partitioning_error(cursor: Cursor, at: int, mistake: Mistake) -> SchemaError:
     number, values = mistake
-    message = TEXTS[number].format(*values)
+    message = ERRORS[number].text.format(*values)
     return SchemaError(f"{position(cursor.sql, at)}: {message}", number=number, said=message)
 
 
