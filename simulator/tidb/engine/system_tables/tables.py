@@ -24,15 +24,15 @@ from simulator.tidb.engine.system_tables.columns import column_rows
 from simulator.tidb.engine.system_tables.definitions import (
     LISTED_FIRST,
     SCHEMA,
+    TABLES_OF_THE_CLUSTER,
     Row,
     server_tables,
     system_databases,
     system_definitions,
 )
-from simulator.tidb.engine.system_tables.words import TABLES_OF_THE_CLUSTER, UNRESERVED
 from simulator.tidb.errors import not_simulated
 from simulator.tidb.model.table import Cells, Table, row_id_column
-from simulator.tidb.parser.reserved import RESERVED
+from simulator.tidb.parser.reserved import RESERVED, UNRESERVED
 from simulator.tidb.storage.auto_ids import initial_counters, next_auto_id
 from simulator.tidb.system_variables import VARIABLES
 
