@@ -25,7 +25,6 @@ from simulator.tidb.expressions.expression import (
     CONNECTION_COLLATION,
     MAX_DIGITS,
     MAX_SCALE,
-    NULL_VALUE,
     Evaluate,
     Expression,
     apply,
@@ -35,16 +34,11 @@ from simulator.tidb.expressions.expression import (
     replace,
 )
 from simulator.tidb.expressions.json_documents import as_document
-from simulator.tidb.expressions.literals import column_value
-from simulator.tidb.expressions.moments import duration_text, round_duration, round_moment
+from simulator.tidb.expressions.moments import round_duration, round_moment
 from simulator.tidb.expressions.numbers import json_to_decimal, real_text, text_to_decimal
-from simulator.tidb.expressions.texts import as_blob, as_bytes
-from simulator.tidb.functions.documents import print_dumped
+from simulator.tidb.expressions.texts import as_bytes
 from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, packet_overflow
 from simulator.tidb.model.charsets import CHARSETS
-from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import INTEGER_BITS
-from simulator.tidb.values.numbers import bounds
 
 
 def cast(value: Expression, type: str) -> Expression:
@@ -137,60 +131,3 @@ def _cut(text: Evaluate, most: int, is_binary: bool) -> Evaluate:
         return each[:most].ljust(most, "\0") if is_binary else each[:most]
 
     return apply_in_context(cut, text)
-
-
-def cast_to_column(value: Expression, column: Column) -> Expression:
-    """Return a value as if it were written to a column and read again."""
-    result = column_value(column, column_cell(value, column))
-    same = value.kind == result.kind and value.is_binary == result.is_binary and result.number is None
-    if same and (value.kind in ("string", "json") or column.type.name in ("bigint", "double")):
-        return replace(result, evaluate=value.evaluate, text=None)
-    if same and column.type.name in INTEGER_BITS:
-        low, high = bounds(column.type)
-        return replace(result, evaluate=apply(lambda each: min(max(each, low), high), value.evaluate), text=None)
-    return result
-
-
-def column_cell(value: Expression, column: Column) -> Evaluate:
-    """Return the cell of a value in a column."""
-    return apply(lambda text: text.encode("utf-8", "surrogatepass"), column_text(value, column))
-
-
-def column_text(value: Expression, column: Column) -> Evaluate:
-    """Return the TiDB text of a value in a column; for a binary column with one character per byte."""
-    type = column.type
-    if value.kind == "null":
-        return NULL_VALUE
-    if type.name in (*INTEGER_BITS, "year", "bit"):
-        number = as_number(value)
-        if number.kind in ("int", "uint"):
-            return apply(str, number.evaluate)
-        return apply(lambda each: str(int(decimals.quantize(each, 0))), as_decimal(number).evaluate)
-    if type.name == "decimal":
-        scale = max(type.decimal, 0)
-        return apply(lambda each: decimals.text(decimals.quantize(each, scale)), _as_decimal(value))
-    if type.name in ("float", "double"):
-        return value.text or apply(repr, as_real(value))
-    if type.name == "date":
-        rounds = value.kind == "string"
-        return apply(lambda moment: (round_moment(moment, 0) if rounds else moment)[:10], as_moment(value))
-    digits = max(type.decimal, 0)
-    end = digits - 6 if digits else -7
-    if type.name in ("datetime", "timestamp"):
-        return apply(lambda moment: round_moment(moment, digits)[: end or None], as_moment(value))
-    if type.name == "time":
-        return apply(lambda micros: duration_text(round_duration(micros, digits), 6)[: end or None], as_duration(value))
-    if type.name == "json" and value.kind != "json":
-        return apply(print_dumped, as_document(value))
-    if type.charset == "binary" and not value.is_binary and type.name != "json":
-        return as_bytes(value)
-    if type.charset != "binary" and value.is_binary:
-        return apply(_decoded, as_blob(value))
-    return as_text(value)
-
-
-def _decoded(data: bytes) -> str | None:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None

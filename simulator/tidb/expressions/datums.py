@@ -7,8 +7,11 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
+from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.kinds import Datum
+from simulator.tidb.datums.modes import Mode
 from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.conversions import as_text, with_shown_digits
 from simulator.tidb.expressions.expression import (
     INTEGER_KINDS,
@@ -17,10 +20,15 @@ from simulator.tidb.expressions.expression import (
     NULL_VALUE,
     Evaluate,
     Expression,
+    Row,
     apply,
+    replace,
 )
+from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.syntax.expressions import Literal, Node, Parenthesised, Unary
+from simulator.tidb.values.numbers import bounds
 
 _TIMES = {
     "date": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
@@ -47,6 +55,32 @@ def datum_of(value: Expression, column: Column) -> Evaluate:
         return apply(lambda text: Datum("json", text.encode("utf-8", "surrogatepass")), value.evaluate)
     kind, part, encode = _form(value)
     return apply(lambda each: Datum(kind, encode(each)), part)
+
+
+LENIENT = Mode(frozenset())
+
+
+def column_cell(value: Expression, column: Column) -> Evaluate:
+    """Return the cell of a value in a column. A value that does not fit is clipped, since rows were checked before."""
+    evaluate = datum_of(value, column)
+
+    def cell(row: Row, context: Context) -> bytes | None:
+        datum = evaluate(row, context)
+        return None if datum is None else cast_value(column.type, column.name, datum, LENIENT)[0]
+
+    return cell
+
+
+def cast_to_column(value: Expression, column: Column) -> Expression:
+    """Return a value as if it were written to a column and read again."""
+    result = column_value(column, column_cell(value, column))
+    same = value.kind == result.kind and value.is_binary == result.is_binary and result.number is None
+    if same and (value.kind in ("string", "json") or column.type.name in ("bigint", "double")):
+        return replace(result, evaluate=value.evaluate, text=None)
+    if same and column.type.name in INTEGER_BITS:
+        low, high = bounds(column.type)
+        return replace(result, evaluate=apply(lambda each: min(max(each, low), high), value.evaluate), text=None)
+    return result
 
 
 def _form(value: Expression) -> tuple[str, Evaluate, Callable[..., bytes]]:

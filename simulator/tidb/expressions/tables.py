@@ -7,8 +7,8 @@ are those of the base table.
 from __future__ import annotations
 
 from simulator.tidb import syntax
-from simulator.tidb.expressions.casts import cast_to_column, column_cell
 from simulator.tidb.expressions.compile import Compilation, compile_call, compile_expression
+from simulator.tidb.expressions.datums import cast_to_column, column_cell
 from simulator.tidb.expressions.expression import Evaluate, Expression, place
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.trees import definition_tree, find_column, parse_expression
