@@ -14,9 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.errors import UserError, did_you_mean
+from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.model.table import ROW_ID, Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.values.conversion import accepted_values, tidb_text
+from simulator.tidb.values.conversion import accepted_values
 from simulator.tso import DEFAULT_START_TS, FOREVER
 
 LONG = (-1 << 63, FOREVER)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.values.conversion import insert_text, tagged, tidb_text
+from simulator.tidb.values.conversion import insert_text, tagged
 
 WIDE = {
     "integer": ColumnType("decimal", 65, 30),

@@ -35,10 +35,10 @@ from simulator.sources import snapshots
 from simulator.sources.snapshots import FilePiece, PhysicalTable, PlacedTable, Snapshot, TableScan
 from simulator.ticdc.table_info import handle_key
 from simulator.ticdc.time_zone import images_in_zone
+from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
-from simulator.tidb.values.conversion import tidb_text
 
 LEAST = 2
 """Minimum number of tasks for reading a large snapshot."""

@@ -12,7 +12,7 @@ from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.numbers import signed, unsigned
 from simulator.tidb.datums.problems import TRUNCATED, CastProblem, truncated_value
 from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
-from simulator.tidb.values.conversion import tidb_text
+from simulator.tidb.values.conversion import usual_text
 from simulator.tidb.values.numbers import bounds
 
 Cast = tuple[bytes | None, CastProblem | None]
@@ -61,5 +61,5 @@ def _cast(type: ColumnType, kind: str, datum: Datum, mode: Mode) -> tuple[str | 
 
 
 def _vector(type: ColumnType, text: str) -> tuple[str | None, CastProblem | None]:
-    value = tidb_text(type, pa.array([text]))[0].as_py()
+    value = usual_text(type, pa.array([text]))[0].as_py()
     return value, None if value is not None else CastProblem(1105, f"Invalid vector text: {text[:128]}", "other")

@@ -5,6 +5,7 @@ Arrow's kernels (`tidb/values`) cast the values in usual spellings. Every other 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.problems import CastProblem
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.values.conversion import tidb_text
+from simulator.tidb.values.conversion import insert_text, usual_text
+from simulator.tidb.values.kernels import map_distinct, replace_unusual
 
 FEW = 16
 """The number of rows up to which each value is cast on its own."""
@@ -115,7 +117,7 @@ def _usual(type: ColumnType, values: pa.Array, mode: Mode) -> pa.Array:
 
 
 def _kernel(type: ColumnType, bodies: pa.Array, mode: Mode) -> pa.Array:
-    text = tidb_text(type, bodies).cast(pa.binary())
+    text = usual_text(type, bodies).cast(pa.binary())
     if family(type) == "float":
         return pc.if_else(pc.equal(text, b"-0"), pa.scalar(None, pa.binary()), text)
     if family(type) not in ("date", "datetime", "time"):
@@ -131,3 +133,34 @@ def _kernel(type: ColumnType, bodies: pa.Array, mode: Mode) -> pa.Array:
 
 EARLIEST, LATEST = b"1970-01-01 00:00:01", b"2038-01-19 03:14:08"
 """The first TIMESTAMP in UTC, and the first time after the last one."""
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+SPELLED = frozenset(("integer", "decimal", "float", "year", "enum", "set"))
+"""Families whose unusual spellings no kernel converts."""
+
+
+def tidb_text(type: ColumnType, raw: pa.Array) -> pa.Array:
+    """Convert the bytes of SQL and CSV files (`tagged` for a BIT), or the values of a typed file, to TiDB text.
+
+    The result is null for NULL and for values that INSERT rejects in strict mode, except zero dates.
+    """
+    if pa.types.is_dictionary(raw.type):
+        return tidb_text(type, raw.dictionary).take(raw.indices)
+    if pa.types.is_null(raw.type):
+        return pa.nulls(len(raw), pa.string())
+    made = usual_text(type, raw)
+    if family(type) not in SPELLED or made.null_count == raw.null_count:
+        return made
+    return replace_unusual(
+        insert_text(raw), made.is_valid(), lambda odd: map_distinct(odd, partial(_strict, type)), made
+    )
+
+
+def _strict(type: ColumnType, text: str) -> str | None:
+    value, problem = cast_value(type, "", Datum("string", text.encode()), STRICT)
+    return None if problem or value is None else value.decode()
+
+
+STRICT = Mode(frozenset(("STRICT_TRANS_TABLES",)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import pyarrow as pa
@@ -11,7 +12,6 @@ from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.datums.numbers import literal_number, unsigned
 from simulator.tidb.datums.problems import TRUNCATED, CastProblem, too_long
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.strings import whole_number
 
 STRINGS = ("string", "gbk", "bytes", "literal")
 
@@ -23,7 +23,7 @@ def cast_enum(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastP
     if datum.kind in (*STRINGS, "enum", "set"):
         name = datum_text(datum)
         place = _places(type, (name,))[0]
-        number = place if place is not None else whole_number(name)
+        number = place if place is not None else _whole_number(name)
         if place is not None:
             return type.elements[place], None
     else:
@@ -43,7 +43,7 @@ def cast_set(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastPr
         places = _places(type, tuple(name.split(",")))
         if None not in places:
             return _joined(type, {place for place in places if place is not None}), None
-        bits = whole_number(name)
+        bits = _whole_number(name)
     else:
         bits, problem = unsigned(datum, 2**64 - 1, type, lenient)
         if problem and not (lenient and problem.name == "wrong value"):
@@ -51,6 +51,23 @@ def cast_set(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastPr
     if bits is None or bits >> len(type.elements):
         return "", TRUNCATED
     return _joined(type, {place for place in range(len(type.elements)) if bits >> place & 1}), None
+
+
+_NUMBER = re.compile(
+    r"(?P<hex>0[xX])(_?[0-9a-fA-F])+|(?P<binary>0[bB])(_?[01])+|(?P<octal>0[oO]?)(_?[0-7])+"
+    r"|[1-9](_?[0-9]){0,19}|0"
+)
+_BASES = {"hex": 16, "binary": 2, "octal": 8}
+
+
+def _whole_number(text: str) -> int | None:
+    """Parse an integer of 64 bits with Go's prefixes and underscores (strconv.ParseUint, base 0)."""
+    match = _NUMBER.fullmatch(text)
+    if not match:
+        return None
+    base = next((base for name, base in _BASES.items() if match[name]), 10)
+    number = int(text.replace("_", ""), base)
+    return number if number < 2**64 else None
 
 
 def _joined(type: ColumnType, places: set[int]) -> str:

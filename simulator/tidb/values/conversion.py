@@ -1,7 +1,4 @@
-"""Convert values of files, or of another type, to TiDB text, with the checks of INSERT in strict mode.
-
-The result is null for NULL and for values that would be rejected.
-"""
+"""Convert values of files to TiDB text by Arrow's kernels (`datums.columns.tidb_text` converts all of them)."""
 
 from __future__ import annotations
 
@@ -23,12 +20,11 @@ _CLOCKS: tuple[Test, ...] = (pa.types.is_time, pa.types.is_duration)
 _LISTS: tuple[Test, ...] = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
-def tidb_text(type: ColumnType, raw: pa.Array) -> pa.Array:
-    """Convert the bytes of SQL and CSV files (`tagged` for a BIT), or the values of a typed file, to TiDB text."""
-    if pa.types.is_dictionary(raw.type):
-        return tidb_text(type, raw.dictionary).take(raw.indices)
-    if pa.types.is_null(raw.type):
-        return pa.nulls(len(raw), pa.string())
+def usual_text(type: ColumnType, raw: pa.Array) -> pa.Array:
+    """Convert the bytes of SQL and CSV files (`tagged` for a BIT), or the values of a typed file, to TiDB text.
+
+    The result is null for NULL, for values that would be rejected, and for numbers and members in unusual spellings.
+    """
     if is_binary(type):
         return strings.binary(type, _bytes(raw))
     if type.name == "bit":
@@ -36,7 +32,8 @@ def tidb_text(type: ColumnType, raw: pa.Array) -> pa.Array:
     for kinds, read in _TYPED.get(family(type), ()):
         if _is(raw.type, kinds):
             return read(type, raw)
-    return _READERS[family(type)](type, insert_text(raw))
+    read = _READERS.get(family(type))
+    return pa.nulls(len(raw), pa.string()) if read is None else read(type, insert_text(raw))
 
 
 def _is(kind: pa.DataType, tests: tuple[Test, ...]) -> bool:
@@ -57,18 +54,16 @@ _READERS: dict[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
     "integer": numbers.integer,
     "decimal": decimals.decimal,
     "float": lambda type, text: numbers.floating(type, numbers.number(text)),
-    "year": lambda type, text: numbers.year(text),
     "date": lambda type, text: times.date(text),
     "datetime": times.datetime,
     "time": times.duration,
     "string": strings.text,
     "text": strings.text,
     "enum": strings.enum,
-    "set": strings.set_of,
     "json": lambda type, text: documents.document(text),
     "vector": lambda type, text: documents.vector(type.length, text),
 }
-"""The conversions from text, by family."""
+"""The conversions from text, by family, for usual spellings; YEAR and SET have none."""
 
 
 def insert_text(raw: pa.Array) -> pa.Array:

@@ -5,25 +5,19 @@ Values are rounded half away from zero and padded to the scale. The result is nu
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.kernels import contains_character, map_distinct, matches, null_unless, replace_unusual
+from simulator.tidb.values.kernels import contains_character, matches, null_unless, replace_unusual
 
 PRECISION = 76
 """The digits of Arrow's widest decimal. TiDB's have at most 65."""
 
-MOST_BEHIND = 72
-"""The largest number of fractional digits of a number with an exponent."""
-
 _CUT = 9
 """The digits that Arrow rounds correctly. With 17, it rounds 4294967295.5 to 4294967294 (Arrow 26: pc.round)."""
-
-NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
-_EXPONENT = r"[eE][+-]?0*[0-9]{1,5}"
 
 
 def is_whole(kind: pa.DataType) -> bool:
@@ -58,42 +52,12 @@ def _signed(type: ColumnType, text: pa.Array) -> pa.Array:
 
 
 def rounded(text: pa.Array, precision: int, scale: int) -> pa.Array:
-    """Round numbers in any spelling of MySQL, and return their text."""
+    """Round numbers without an exponent and without many digits, and return their text; null for others."""
     text, whole = pc.ascii_trim_whitespace(text), precision - scale
     size = 38 if precision < 38 else PRECISION
     kind = _decimal(size, min(size - whole - 1, scale + _CUT))
     known = matches(text, rf"[+-]?([0-9]{{1,{whole + 1}}}(\.[0-9]{{0,{kind.scale}}})?|\.[0-9]{{1,{kind.scale}}})")
-    made = plain(_rounded(null_unless(known, text).cast(kind), whole, scale))
-    return replace_unusual(text, known, lambda odd: _long(odd, whole, scale), made)
-
-
-def _long(text: pa.Array, whole: int, scale: int) -> pa.Array:
-    """Round numbers with many digits or with an exponent."""
-    pattern = rf"^(?P<sign>-?)\+?0*(?P<whole>[0-9]{{0,{whole}}})(?:\.(?P<part>[0-9]{{0,{scale + 1}}})[0-9]*)?$"
-    captures = pc.extract_regex(null_unless(matches(text, NUMBER), text), pattern)
-    parts = (pc.struct_field(captures, name) for name in ("sign", "whole", "part"))
-    sign, before, behind = (null_unless(captures.is_valid(), part) for part in parts)
-    number = pc.binary_join_element_wise(sign, "0", before, ".", behind, "")
-    made = plain(_rounded(number.cast(pa.decimal256(PRECISION, scale + 1)), whole, scale))
-    with_exponent = pc.fill_null(matches(text, NUMBER + _EXPONENT), False)
-    if not pc.any(with_exponent).as_py():
-        return made
-    odd = map_distinct(text.filter(with_exponent), lambda number: _without_exponent(Decimal(number), whole, scale))
-    return pc.replace_with_mask(made, with_exponent, odd)
-
-
-def _without_exponent(number: Decimal, whole: int, scale: int) -> str | None:
-    """Round a number with an exponent. None if it has too many digits before or after the point.
-
-    Source: pkg/types/mydecimal.go, Shift.
-    """
-    exponent = number.as_tuple().exponent
-    if number and (number.adjusted() >= whole or isinstance(exponent, int) and exponent < -MOST_BEHIND):
-        return None
-    number = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, Context(prec=2 * PRECISION))
-    if not number:
-        return f"{abs(number):f}"
-    return None if number.adjusted() >= whole else f"{number:f}"
+    return plain(_rounded(null_unless(known, text).cast(kind), whole, scale))
 
 
 def _rounded(number: pa.Array, whole: int, scale: int) -> pa.Array:

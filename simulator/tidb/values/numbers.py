@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from simulator.columns import cells
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType
 from simulator.tidb.values import kernels
-from simulator.tidb.values.decimals import NUMBER, PRECISION, is_whole, plain, rounded
+from simulator.tidb.values.decimals import PRECISION, is_whole, plain, rounded
 
 _WIDE = pa.decimal128(20, 0)
 """The type for every integer of 64 bits, signed or not."""
@@ -88,12 +88,12 @@ def _fixed(type: ColumnType, number: pa.Array) -> pa.Array:
 
 
 def number(text: pa.Array) -> pa.Array:
-    """Convert text to float64, with null for what is no number in MySQL."""
+    """Convert text to float64; null for a number in an unusual spelling."""
     numbers = kernels.cast_or_none(text, pa.float64())
     if numbers is not None:
         return numbers
-    trimmed = pc.ascii_trim_whitespace(text)
-    return kernels.null_unless(kernels.matches(trimmed, NUMBER + "([eE][+-]?[0-9]+)?"), trimmed).cast(pa.float64())
+    usual = kernels.matches(text, r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+    return kernels.null_unless(usual, text).cast(pa.float64())
 
 
 def shortest(number: pa.Array) -> pa.Array:
@@ -151,19 +151,3 @@ def _big_endian(bytes: pa.Array) -> pa.Array:
         at = offsets[1:] - 1 - place
         values |= data[np.where(at >= offsets[:-1], at, -1)] << np.uint64(8 * place)
     return kernels.null_unless(bytes.is_valid(), pa.array(values))
-
-
-_YEARS = {
-    **{f"{number}": f"{2000 + number if number < 70 else 1900 + number}" for number in range(1, 100)},
-    **{f"0{number}": f"{2000 + number}" for number in range(10)},
-    "0": "0",
-    "0000": "0",
-    **{f"{number}": f"{number}" for number in range(1901, 2156)},
-}
-"""The texts that YEAR accepts (70 to 99 are 1970 to 1999), and TiDB's texts."""
-
-
-def year(text: pa.Array) -> pa.Array:
-    """Convert text to YEAR."""
-    place = pc.index_in(pc.ascii_trim_whitespace(text), value_set=pa.array(_YEARS))
-    return pa.array(_YEARS.values()).take(place)

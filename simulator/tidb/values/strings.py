@@ -5,7 +5,6 @@ The TiDB text of binary columns is the Latin-1 text of their bytes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,9 +13,8 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Places, buffers
 from simulator.columns.hashing import Hashes
-from simulator.tidb.collations import compare
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.kernels import latin1_text, map_distinct, null_unless, replace_unusual
+from simulator.tidb.values.kernels import latin1_text, null_unless, replace_unusual
 
 BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
 
@@ -59,91 +57,8 @@ def binary(type: ColumnType, value: pa.Array) -> pa.Array:
 
 
 def enum(type: ColumnType, value: pa.Array) -> pa.Array:
-    """Convert names or, if no member has the name, numbers to ENUM. The empty string is the error value."""
-    usual = pc.is_in(value, value_set=_members(type, ""))
-    return replace_unusual(value, usual, lambda odd: pc.coalesce(_member(type, odd), _by_number(type, odd)))
-
-
-def _member(type: ColumnType, value: pa.Array) -> pa.Array:
-    """Return the member that is equal to the value in the column's collation."""
-    return _members(type).take(_places(type, value))
-
-
-def _by_number(type: ColumnType, value: pa.Array) -> pa.Array:
-    number = _numbers(value)
-    least, most = (pa.scalar(bound, pa.uint64()) for bound in (1, len(type.elements)))
-    known = pc.and_(pc.greater_equal(number, least), pc.less_equal(number, most))
-    return _members(type).take(pc.subtract(null_unless(known, number), pa.scalar(1, pa.uint64())))
-
-
-def _numbers(value: pa.Array) -> pa.Array:
-    """Convert integers in Go's spelling to uint64, with null for other texts (tidb: pkg/types/enum.go, set.go)."""
-    return map_distinct(value, _number).cast(pa.uint64())
-
-
-_NUMBER = re.compile(
-    r"(?P<hex>0[xX])(_?[0-9a-fA-F])+|(?P<binary>0[bB])(_?[01])+|(?P<octal>0[oO]?)(_?[0-7])+"
-    r"|[1-9](_?[0-9]){0,19}|0"
-)
-_BASES = {"hex": 16, "binary": 2, "octal": 8}
-
-
-def whole_number(text: str) -> int | None:
-    """Parse an integer of 64 bits with Go's prefixes and underscores (strconv.ParseUint, base 0)."""
-    match = _NUMBER.fullmatch(text)
-    if not match:
-        return None
-    base = next((base for name, base in _BASES.items() if match[name]), 10)
-    number = int(text.replace("_", ""), base)
-    return number if number < 2**64 else None
-
-
-def _number(text: str) -> str | None:
-    number = whole_number(text)
-    return None if number is None else str(number)
-
-
-def _places(type: ColumnType, value: pa.Array) -> pa.Array:
-    """Return the index of each text's member in the column's collation, or null."""
-    exactly = pc.index_in(value, value_set=_members(type))
-    if not exactly.null_count:
-        return exactly
-    members = compare.sort_keys(type.collation, _members(type))
-    return pc.index_in(compare.sort_keys(type.collation, value), value_set=members)
-
-
-def set_of(type: ColumnType, value: pa.Array) -> pa.Array:
-    """Convert to SET: distinct members in the order of the definition. A number is a bitmap."""
-    distinct = value.dictionary_encode()
-    bitmaps = pc.coalesce(_bitmaps(type, distinct.dictionary), _bitmap(type, distinct.dictionary)).to_pylist()
-    return pa.array((_joined(type, bitmap) for bitmap in bitmaps), pa.string()).take(distinct.indices)
-
-
-def _joined(type: ColumnType, bitmap: int | None) -> str | None:
-    if bitmap is None:
-        return None
-    return ",".join(member for place, member in enumerate(type.elements) if bitmap >> place & 1)
-
-
-def _bitmaps(type: ColumnType, value: pa.Array) -> pa.Array:
-    """Return the bitmaps of SET values, null for unknown names."""
-    lists = pc.split_pattern(pc.fill_null(value, ""), ",")
-    indices = _places(type, lists.flatten())
-    starts = lists.offsets.to_numpy()[:-1]
-    are_members = np.logical_and.reduceat(indices.is_valid().to_numpy(zero_copy_only=False), starts)
-    bits = np.left_shift(np.uint64(1), indices.fill_null(0).to_numpy().astype(np.uint64))
-    bitmaps = null_unless(pa.array(are_members), pa.array(np.bitwise_or.reduceat(bits, starts)))
-    return pc.if_else(pc.equal(value, ""), pa.scalar(0, pa.uint64()), bitmaps)
-
-
-def _bitmap(type: ColumnType, value: pa.Array) -> pa.Array:
-    """Return the bitmaps of SET values that are numbers."""
-    number = _numbers(value)
-    return null_unless(pc.less_equal(number, pa.scalar(2 ** len(type.elements) - 1, pa.uint64())), number)
-
-
-def _members(type: ColumnType, *others: str) -> pa.Array:
-    return pa.array([*type.elements, *others], pa.string())
+    """Return the names of members, and the empty error value; null for other texts."""
+    return null_unless(pc.is_in(value, pa.array((*type.elements, ""), pa.string())), value)
 
 
 def enum_numbers(elements: Sequence[str], texts: pa.Array) -> Places:

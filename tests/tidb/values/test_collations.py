@@ -15,10 +15,10 @@ from support.upstreams import cases
 from simulator.ticdc.filters.row_expressions import is_ignored
 from simulator.ticdc.key_bytes import handle_keys
 from simulator.tidb.collations import weights
+from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.storage.partitions import locate_partition
-from simulator.tidb.values.conversion import tidb_text
 
 COLLATIONS = sorted({*weights.WEIGHTS, "utf8mb4_bin", "utf8mb4_0900_bin", "latin1_bin", "ascii_bin"})
 TEXTS = st.lists(

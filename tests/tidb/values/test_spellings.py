@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.ddl.definitions.defaults import value_text
 from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.moments import parse_duration, parse_moment
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.values import spellings
-from simulator.tidb.values.conversion import tidb_text
 
 REFUSED = None
 MOMENTS = [

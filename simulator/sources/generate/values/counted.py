@@ -17,10 +17,10 @@ from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.sources.generate.model import TableRows
 from simulator.sources.generate.values.recipes import ColumnRandom, PooledRecipe
+from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, bare_name, family, is_binary
 from simulator.tidb.storage.auto_ids import random_counter_bits
-from simulator.tidb.values.conversion import tidb_text
 from simulator.tidb.values.numbers import bounds
 from simulator.tidb.values.strings import BYTES
 

@@ -27,8 +27,9 @@ from simulator.errors import UserError
 from simulator.quantities import counted
 from simulator.sources.generate.values.draws import seed_of
 from simulator.sources.generate.values.generators import Distribution, FakerProvider, Range, Text, ValueChoice
+from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.values.conversion import accepted_values, tidb_text
+from simulator.tidb.values.conversion import accepted_values
 
 SLOTS = 1 << 16
 """Number of slots that weights are divided into."""

@@ -20,8 +20,8 @@ from simulator.sources.generate.model import TableRows
 from simulator.sources.generate.values.draws import GOLDEN, MASK, hashed, random_below, random_share
 from simulator.sources.generate.values.pools import PooledValues, misfit, numbers, pool
 from simulator.tidb.datums.changed_types import convert_text
+from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.values.conversion import tidb_text
 
 
 class Recipe(Protocol):
