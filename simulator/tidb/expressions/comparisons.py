@@ -31,11 +31,12 @@ from simulator.tidb.expressions.expression import (
 )
 from simulator.tidb.expressions.json_documents import json_key, unquote_json
 from simulator.tidb.expressions.literals import number_value
-from simulator.tidb.expressions.moments import duration_text, parse_duration, parse_moment, parse_printed_duration
+from simulator.tidb.expressions.moments import parse_duration, parse_moment
 from simulator.tidb.expressions.numbers import bits, leading_number, text_to_decimal
 from simulator.tidb.expressions.texts import text_operands
 from simulator.tidb.functions.time_conversions import moment_of_duration
 from simulator.tidb.values import spellings
+from simulator.tidb.values.durations import duration_micros, duration_text
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operators.eq,
@@ -271,7 +272,7 @@ def as_duration(value: Expression) -> Evaluate:
     if value.kind == "time":
         return value.evaluate
     if value.kind in MOMENT_KINDS:
-        return apply(lambda moment: parse_printed_duration(moment[11:]), value.evaluate)
+        return apply(lambda moment: duration_micros(moment[11:]), value.evaluate)
     if value.kind == "uint":
         value = Expression(
             apply(lambda number: bits(number, "int"), value.evaluate), "int", is_constant=value.is_constant
@@ -308,7 +309,7 @@ def of_today(value: Expression) -> Expression:
     def moment(context: Context, micros: int) -> str | None:
         if context.today:
             return moment_of_duration(micros, context.today)
-        return parse_moment(context, duration_text(micros, digits))
+        return parse_moment(context, duration_text(micros, digits or None))
 
     evaluate = converted(value, apply_in_context(moment, value.evaluate))
     return Expression(evaluate, "datetime", scale=value.scale, is_constant=value.is_constant)

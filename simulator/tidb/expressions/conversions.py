@@ -22,14 +22,7 @@ from simulator.tidb.expressions.expression import (
     once,
     replace,
 )
-from simulator.tidb.expressions.moments import (
-    clock_number,
-    duration_text,
-    moment_number,
-    moment_text,
-    round_duration,
-    round_moment,
-)
+from simulator.tidb.expressions.moments import clock_number, moment_number, moment_text, round_duration, round_moment
 from simulator.tidb.expressions.numbers import (
     bits,
     decimal_to_integer,
@@ -41,6 +34,7 @@ from simulator.tidb.expressions.numbers import (
     text_to_real,
 )
 from simulator.tidb.functions.documents import print_dumped
+from simulator.tidb.values.durations import duration_text
 
 
 def converted(value: Expression, evaluate: Evaluate) -> Evaluate:
@@ -201,7 +195,7 @@ def _printer(value: Expression) -> Callable[[Any], str]:
         case "datetime":
             return lambda moment: moment_text(moment, scale)
         case "time":
-            return lambda micros: duration_text(micros, scale)
+            return lambda micros: duration_text(micros, scale or None)
         case "real":
             return real_text
         case "bool":

@@ -8,9 +8,10 @@ from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.expressions.calls import call
 from simulator.tidb.expressions.conversions import as_real, as_text
 from simulator.tidb.expressions.expression import NULL_VALUE, NUMERIC_KINDS, Evaluate, Expression, apply
-from simulator.tidb.expressions.moments import duration_text
 from simulator.tidb.functions import json_functions
-from simulator.tidb.functions.documents import TypedScalar, dump, parse_json, stored_text
+from simulator.tidb.functions.documents import dump, parse_json, stored_text
+from simulator.tidb.values.documents import TypedScalar
+from simulator.tidb.values.durations import duration_text
 
 
 def as_document(value: Expression) -> Evaluate:

@@ -20,13 +20,14 @@ from simulator.tidb.expressions.expression import (
     null,
     replace,
 )
-from simulator.tidb.expressions.moments import parse_printed_duration, parse_printed_moment
+from simulator.tidb.expressions.moments import parse_printed_moment
 from simulator.tidb.expressions.numbers import real_text
 from simulator.tidb.expressions.time_literals import time_literal
 from simulator.tidb.functions.documents import MARK, text_of_stored
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType
 from simulator.tidb.syntax.expressions import Literal
+from simulator.tidb.values.durations import duration_micros
 
 BLOB_TYPES = {
     "varbinary": 15,
@@ -99,7 +100,7 @@ def _cell_value(type: ColumnType, cell: Evaluate) -> Expression:
         )
     if type.name == "time":
         return Expression(
-            apply(lambda each: parse_printed_duration(each.decode()), cell),
+            apply(lambda each: duration_micros(each.decode()), cell),
             "time",
             text=apply(_shown, cell),
             scale=max(type.decimal, 0),

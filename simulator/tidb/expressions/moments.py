@@ -6,7 +6,6 @@ microseconds.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -15,7 +14,6 @@ from simulator.tidb.functions.time_conversions import parse_text as moment_of_te
 from simulator.tidb.values import spellings
 
 MOMENT = "0000-00-00 00:00:00.000000"
-DURATION = re.compile(r"(-?)(\d+):(\d\d):(\d\d)(?:\.(\d*))?", re.ASCII)
 SECOND = 10**6
 
 
@@ -91,29 +89,11 @@ def round_duration(duration: int, digits: int) -> int:
     return -size if duration < 0 else size
 
 
-def parse_printed_duration(shown: str) -> int:
-    """Parse the text that TiDB prints of a TIME."""
-    match = DURATION.fullmatch(shown)
-    assert match is not None, shown
-    sign, hours, minutes, seconds, fraction = match.groups("")
-    size = (int(hours) * 3600 + int(minutes) * 60 + int(seconds)) * SECOND + int(fraction.ljust(6, "0"))
-    return -size if sign else size
-
-
 def clock_number(duration: int) -> int:
     """Return the number `hhmmss`, followed by six digits of its fraction."""
     seconds, micros = divmod(abs(duration), SECOND)
     number = (seconds // 3600 * 10000 + seconds // 60 % 60 * 100 + seconds % 60) * SECOND + micros
     return -number if duration < 0 else number
-
-
-def duration_text(duration: int, digits: int = 0) -> str:
-    """Return a duration as TiDB prints it, with `digits` of a second; without them its fraction unless that is zero."""
-    seconds, micros = divmod(abs(duration), SECOND)
-    shown = f"{'-' if duration < 0 else ''}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-    if digits:
-        return f"{shown}.{micros:06d}"[: digits - 6 or None]
-    return f"{shown}.{micros:06d}" if micros else shown
 
 
 def moment_text(moment: str, digits: int = 0) -> str:

@@ -10,7 +10,7 @@ from datetime import date
 from typing import NamedTuple
 
 from simulator.tidb.functions.problems import FunctionProblem, incorrect_value
-from simulator.tidb.values.durations import LONGEST
+from simulator.tidb.values.durations import LONGEST, duration_text
 
 SECOND = 1_000_000
 DAY = 86400 * SECOND
@@ -42,17 +42,8 @@ def date_text(moment: CalendarMoment) -> str:
     return f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
 
 
-def clock_text(micros: int, digits: int | None = 6) -> str:
-    """Return a time of day or a duration as text with `digits` of a second; None for six unless they are 0."""
-    whole, part = divmod(abs(micros), SECOND)
-    if digits is None:
-        digits = 6 if part else 0
-    fraction = f".{part:06}"[: digits + 1] if digits else ""
-    return f"{'-' * (micros < 0)}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{fraction}"
-
-
 def moment_text(moment: CalendarMoment, digits: int | None = 6) -> str:
-    return f"{date_text(moment)} {clock_text(moment.micros, digits)}"
+    return f"{date_text(moment)} {duration_text(moment.micros, digits)}"
 
 
 def is_leap(year: int) -> bool:

@@ -7,32 +7,18 @@ the text that preserves them, behind MARK.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import struct
-from dataclasses import dataclass
-from typing import TypeVar, Union
+from typing import TypeVar
 
 from simulator.tidb.functions.problems import FunctionProblem, invalid_json
-from simulator.tidb.values.documents import normal_json, printed_number, printed_string
+from simulator.tidb.values.documents import Document, TypedScalar, normal_json, print_document, sorted_keys
 
 MARK = "\U0010fffe"
 MAX_DEPTH = 100
 """tidb pkg/types/json_constants.go, maxJSONDepth."""
 
-
-@dataclass(frozen=True)
-class TypedScalar:
-    """A scalar of a type that JSON lacks."""
-
-    type: str
-    """DATE, DATETIME, TIME or UNSIGNED INTEGER; BLOB or BIT with the number of the column's type behind it."""
-
-    text: str
-
-
-Document = Union[None, bool, int, float, str, TypedScalar, list["Document"], dict[str, "Document"]]
 
 PRECEDENCE = {
     "BLOB": -1,
@@ -139,30 +125,6 @@ def _marked(typed: TypedScalar) -> str:
 _WRITER = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), default=_marked)
 
 
-def print_document(document: Document) -> str:
-    """Return a document as TiDB prints it."""
-    if isinstance(document, str):
-        return printed_string(document)
-    if document is None or isinstance(document, bool):
-        return {None: "null", True: "true", False: "false"}[document]
-    if isinstance(document, TypedScalar):
-        return document.text if document.type == "UNSIGNED INTEGER" else printed_string(scalar_text(document))
-    if isinstance(document, (int, float)):
-        return printed_number(document)
-    if isinstance(document, list):
-        return "[" + ", ".join(map(print_document, document)) + "]"
-    members = (f"{printed_string(key)}: {print_document(document[key])}" for key in sorted_keys(document))
-    return f"{{{', '.join(members)}}}"
-
-
-def scalar_text(typed: TypedScalar) -> str:
-    """Return the text of a scalar without quotes; bytes in base64."""
-    kind, _, number = typed.type.partition(" ")
-    if kind not in ("BLOB", "BIT"):
-        return typed.text
-    return f"base64:type{number}:{base64.b64encode(typed.text.encode('latin-1')).decode()}"
-
-
 def print_dumped(text: str) -> str:
     """Return a document that `dump` wrote as TiDB prints it."""
     usual = normal_json(text) if MARK not in text else None
@@ -187,10 +149,6 @@ def stored_text(text: str) -> str:
 def text_of_stored(cell: str) -> str:
     """Return a document as TiDB prints it, given its cell."""
     return print_dumped(cell[1:]) if cell.startswith(MARK) else cell
-
-
-def sorted_keys(document: dict[str, Document]) -> list[str]:
-    return sorted(document, key=lambda key: key.encode("utf-8", "replace"))
 
 
 def type_name(document: Document) -> str:

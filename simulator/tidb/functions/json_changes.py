@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simulator.tidb.functions import json_paths
-from simulator.tidb.functions.documents import Document, check_depth, dump, load, load_item
+from simulator.tidb.functions.documents import check_depth, dump, load, load_item
 from simulator.tidb.functions.json_paths import AnyDepth, ArrayRange, Member, Path, Steps
 from simulator.tidb.functions.problems import FunctionProblem, invalid_path
+from simulator.tidb.values.documents import Document
 
 MULTIPLE_MATCHES = FunctionProblem(
     3149, "In this situation, path expressions may not contain the * and ** tokens or range selection."

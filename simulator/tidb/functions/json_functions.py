@@ -9,11 +9,12 @@ import json
 from collections.abc import Iterator, Sequence
 
 from simulator.tidb.functions import documents, json_paths
-from simulator.tidb.functions.documents import Document, check_depth, compare, dump, load, load_item
+from simulator.tidb.functions.documents import check_depth, compare, dump, load, load_item
 from simulator.tidb.functions.json_changes import MULTIPLE_MATCHES
 from simulator.tidb.functions.json_paths import Steps
 from simulator.tidb.functions.problems import FunctionProblem, invalid_json
 from simulator.tidb.functions.regexps import compile_like
+from simulator.tidb.values.documents import Document, print_document, sorted_keys
 
 
 def json_of_text(text: str) -> str:
@@ -57,7 +58,7 @@ def json_length(document: str, *path: str) -> int | None:
 
 def json_keys(document: str, *path: str) -> str | None:
     result = _values_at(document, path)
-    return dump(list(documents.sorted_keys(result[0]))) if result and isinstance(result[0], dict) else None
+    return dump(list(sorted_keys(result[0]))) if result and isinstance(result[0], dict) else None
 
 
 def _values_at(document: str, path: Sequence[str]) -> list[Document]:
@@ -96,11 +97,10 @@ def _indent_document(document: Document, indent: str = "") -> str:
         return f"[\n{inner}{items}\n{indent}]"
     if isinstance(document, dict) and document:
         pairs = f",\n{inner}".join(
-            f"{documents.print_document(key)}: {_indent_document(document[key], inner)}"
-            for key in documents.sorted_keys(document)
+            f"{print_document(key)}: {_indent_document(document[key], inner)}" for key in sorted_keys(document)
         )
         return f"{{\n{inner}{pairs}\n{indent}}}"
-    return documents.print_document(document)
+    return print_document(document)
 
 
 def json_quote(text: str) -> str:

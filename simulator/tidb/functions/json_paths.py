@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from simulator.tidb.functions.documents import Document, sorted_keys
 from simulator.tidb.functions.problems import FunctionProblem, invalid_path
+from simulator.tidb.values.documents import Document, sorted_keys
 
 BLANKS = "\t\n\v\f\r \x85\xa0"
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

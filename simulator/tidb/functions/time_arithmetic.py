@@ -10,6 +10,7 @@ from simulator.tidb.functions.calendar import CalendarMoment
 from simulator.tidb.functions.intervals import MONTH_UNITS, SINGLE_UNITS
 from simulator.tidb.functions.problems import FunctionProblem, truncated_value
 from simulator.tidb.values import spellings
+from simulator.tidb.values.durations import duration_text
 
 Amount: TypeAlias = int | str
 """Microseconds of a TIME, or a text."""
@@ -47,7 +48,7 @@ def add_to_text(sign: int, text: str, kind: str, amount: Amount) -> str | None:
         return None
     if DURATION.fullmatch(text):
         total = _parse_duration(text) + by
-        return calendar.clock_text(total, None)
+        return duration_text(total, None)
     start = spellings.moment(text, 6)
     if start is None:
         raise FunctionProblem(1292, f"Incorrect datetime value: '{text}'", "W")
@@ -99,7 +100,7 @@ def add_date_time(sign: int, kind: str, amount: Amount, digits: int) -> str | No
     by = _parse_amount(sign, kind, amount)
     if by is None:
         return None
-    return calendar.clock_text(by, digits if kind == "time" else None)
+    return duration_text(by, digits if kind == "time" else None)
 
 
 def timediff(first_kind: str, first: Amount, second_kind: str, second: Amount) -> int | None:
@@ -115,7 +116,7 @@ def timediff(first_kind: str, first: Amount, second_kind: str, second: Amount) -
         assert isinstance(left, int) and isinstance(right, int)
         micros = left - right
     if abs(micros) > calendar.MAX_DURATION:
-        truncated.append(calendar.clock_text(micros))
+        truncated.append(duration_text(micros, 6))
         micros = calendar.MAX_DURATION if micros > 0 else -calendar.MAX_DURATION
     if truncated:
         raise truncated_value("time", truncated[0], micros)

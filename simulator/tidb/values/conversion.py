@@ -32,8 +32,8 @@ def usual_text(type: ColumnType, raw: pa.Array) -> pa.Array:
     for kinds, read in _TYPED.get(family(type), ()):
         if _is(raw.type, kinds):
             return read(type, raw)
-    read = _READERS.get(family(type))
-    return pa.nulls(len(raw), pa.string()) if read is None else read(type, insert_text(raw))
+    reader = _READERS.get(family(type))
+    return pa.nulls(len(raw), pa.string()) if reader is None else reader(type, insert_text(raw))
 
 
 def _is(kind: pa.DataType, tests: tuple[Test, ...]) -> bool:

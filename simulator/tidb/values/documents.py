@@ -5,9 +5,12 @@ Equal documents have equal texts: keys are sorted by bytes, and the last of equa
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
+from dataclasses import dataclass
+from typing import Union
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +19,19 @@ import pyarrow.compute as pc
 from simulator.tidb.values import numbers
 from simulator.tidb.values.kernels import map_distinct, matches, null_unless, replace_unusual
 
-JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+@dataclass(frozen=True)
+class TypedScalar:
+    """A scalar of a type that JSON lacks."""
+
+    type: str
+    """DATE, DATETIME, TIME or UNSIGNED INTEGER; BLOB or BIT with the number of the column's type behind it."""
+
+    text: str
+
+
+Document = Union[None, bool, int, float, str, TypedScalar, list["Document"], dict[str, "Document"]]
+
 
 _CONTROL = re.compile('[\\x00-\\x1f"\\\\\u2028\u2029]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -35,7 +50,7 @@ def document(text: pa.Array) -> pa.Array:
 def normal_json(text: str) -> str | None:
     """Return the text that TiDB prints for a JSON document, or None if it is invalid (tidb pkg/types/json_binary.go)."""
     try:
-        return _printed(_READER.decode(text))
+        return print_document(_READER.decode(text))
     except (ValueError, RecursionError):
         return None
 
@@ -48,7 +63,7 @@ def _usual_json(text: str) -> str | None:
         return None
 
 
-def _refuse(name: str) -> JsonValue:
+def _refuse(name: str) -> Document:
     raise ValueError(name)
 
 
@@ -56,17 +71,32 @@ _READER = json.JSONDecoder(parse_constant=_refuse)
 _PRINTER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
-def _printed(value: JsonValue) -> str:
-    if isinstance(value, str):
-        return printed_string(value)
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, (int, float)):
-        return printed_number(value)
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_printed, value)) + "]"
-    keys = sorted(value, key=lambda key: key.encode("utf-8", "replace"))
-    return "{" + ", ".join(f"{printed_string(key)}: {_printed(value[key])}" for key in keys) + "}"
+def print_document(document: Document) -> str:
+    """Return a document as TiDB prints it."""
+    if isinstance(document, str):
+        return printed_string(document)
+    if document is None or isinstance(document, bool):
+        return {None: "null", True: "true", False: "false"}[document]
+    if isinstance(document, TypedScalar):
+        return document.text if document.type == "UNSIGNED INTEGER" else printed_string(scalar_text(document))
+    if isinstance(document, (int, float)):
+        return printed_number(document)
+    if isinstance(document, list):
+        return "[" + ", ".join(map(print_document, document)) + "]"
+    members = (f"{printed_string(key)}: {print_document(document[key])}" for key in sorted_keys(document))
+    return f"{{{', '.join(members)}}}"
+
+
+def scalar_text(typed: TypedScalar) -> str:
+    """Return the text of a scalar without quotes; bytes in base64."""
+    kind, _, number = typed.type.partition(" ")
+    if kind not in ("BLOB", "BIT"):
+        return typed.text
+    return f"base64:type{number}:{base64.b64encode(typed.text.encode('latin-1')).decode()}"
+
+
+def sorted_keys(document: dict[str, Document]) -> list[str]:
+    return sorted(document, key=lambda key: key.encode("utf-8", "replace"))
 
 
 def printed_string(text: str) -> str:

@@ -43,8 +43,11 @@ def duration_micros(text: str) -> int:
     return -micros if text.startswith("-") else micros
 
 
-def duration_text(micros: int, digits: int) -> str:
+def duration_text(micros: int, digits: int | None) -> str:
+    """Return a TIME with `digits` of a second; None for six unless they are 0."""
     whole, part = divmod(abs(micros), 1_000_000)
+    if digits is None:
+        digits = 6 if part else 0
     shown = f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
     shown += f".{part:06}"[: digits + 1] if digits else ""
     return f"-{shown}" if micros < 0 else shown

@@ -24,8 +24,9 @@ from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.expression import Evaluate, Expression, Row, fixed
 from simulator.tidb.expressions.literals import number_value, text_value
-from simulator.tidb.expressions.moments import parse_printed_duration, parse_printed_moment
+from simulator.tidb.expressions.moments import parse_printed_moment
 from simulator.tidb.system_variables import VARIABLES, is_text
+from simulator.tidb.values.durations import duration_micros
 
 PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d{0,18})(\.\d{1,18})?")
 
@@ -82,7 +83,7 @@ READERS: Mapping[str, tuple[Callable[[bytes], Any], Expression]] = MappingProxyT
         "float": (float, Expression(fixed(None), "real")),
         "date": (_moment, Expression(fixed(None), "date")),
         "timestamp": (_moment, Expression(fixed(None), "datetime")),
-        "time": (lambda value: parse_printed_duration(value.decode()), Expression(fixed(None), "time")),
+        "time": (lambda value: duration_micros(value.decode()), Expression(fixed(None), "time")),
     }
 )
 """By the kind of a variable: what returns its value, and what an expression with it is like."""

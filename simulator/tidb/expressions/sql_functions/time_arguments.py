@@ -14,8 +14,8 @@ from simulator.tidb.expressions.expression import (
     apply,
     fixed,
 )
-from simulator.tidb.expressions.moments import parse_printed_duration
 from simulator.tidb.functions import time_conversions
+from simulator.tidb.values.durations import duration_micros
 
 
 def moment_argument(value: Expression, zeros: str | None = None) -> Evaluate:
@@ -45,7 +45,7 @@ def duration_argument(value: Expression) -> Evaluate:
     if value.kind in ("time", "null"):
         return value.evaluate
     if value.kind in MOMENT_KINDS:
-        return apply(lambda moment: parse_printed_duration(moment[11:]), value.evaluate)
+        return apply(lambda moment: duration_micros(moment[11:]), value.evaluate)
     text = number_text(value) if value.kind in NUMERIC_KINDS else as_text(value)
     return call(time_conversions.duration_of_text, text)
 
