@@ -13,8 +13,7 @@ from simulator.tidb.engine.sessions.outcome import StatementOutcome
 from simulator.tidb.engine.sessions.result_columns import ResultColumn
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.syntax.dml import Insert, Update
-from simulator.tidb.syntax.load_data import LoadData
-from simulator.tidb.syntax.session import SqlStatement
+from simulator.tidb.syntax.session import LoadData, SqlStatement
 
 NO_FLAGS = ServerStatus(0)
 MORE = ServerStatus.SERVER_MORE_RESULTS_EXISTS

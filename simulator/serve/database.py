@@ -30,7 +30,7 @@ from simulator.tidb.engine.sessions.settings import Process, SqlSession
 from simulator.tidb.engine.system_tables.server import own_process
 from simulator.tidb.engine.writes.load_data import check_load
 from simulator.tidb.storage.locks import TooLong
-from simulator.tidb.syntax.load_data import LoadData, LoadFile
+from simulator.tidb.syntax.session import LoadData, LoadFile
 
 Returned = TypeVar("Returned")
 

@@ -23,8 +23,7 @@ from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.locks import LockWait, Pause, TooLong
 from simulator.tidb.syntax.definitions import Statement
-from simulator.tidb.syntax.load_data import LoadData, LoadFile
-from simulator.tidb.syntax.session import SqlStatement
+from simulator.tidb.syntax.session import LoadData, LoadFile, SqlStatement
 
 Returned = TypeVar("Returned")
 

@@ -19,7 +19,7 @@ from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.storage import schema_event_file, schema_events
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog, object_key
-from simulator.tidb.ddl.show_create import show_create
+from simulator.tidb.ddl.derive import show_create
 from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.model.table import Table
 

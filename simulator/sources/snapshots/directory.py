@@ -24,7 +24,7 @@ from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.ddl.show_create import show_create
+from simulator.tidb.ddl.derive import show_create
 from simulator.tidb.model.table import Table
 
 FORMATS = ("sql", "csv", "parquet")

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from simulator.columns.cells import latin1, stored_buffers, surrogate_unescaped
 from simulator.errors import UserError
-from simulator.tidb.ddl.show_create import show_create
+from simulator.tidb.ddl.derive import show_create
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
 

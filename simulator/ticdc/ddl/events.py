@@ -20,9 +20,8 @@ from simulator.tidb.ddl.session import Job
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.syntax.alter import ExchangePartition
-from simulator.tidb.syntax.ddl import AlterTable
+from simulator.tidb.syntax.ddl import AlterTable, CreateView
 from simulator.tidb.syntax.definitions import Pair, TableName
-from simulator.tidb.syntax.objects import CreateView
 from simulator.tidb.syntax.tables import CreateTable
 
 WITHOUT_VALIDATION = " WITHOUT VALIDATION"

@@ -20,7 +20,7 @@ from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.syntax.objects import CreateView
+from simulator.tidb.syntax.ddl import CreateView
 
 Insertion = tuple[int, str]
 """A position in the text, and the text to insert there."""

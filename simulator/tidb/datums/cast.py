@@ -8,9 +8,8 @@ from simulator.tidb.datums import documents, members, strings, times
 from simulator.tidb.datums.decimals import cast_decimal
 from simulator.tidb.datums.floats import cast_float
 from simulator.tidb.datums.kinds import Datum, datum_text
-from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.numbers import signed, unsigned
-from simulator.tidb.datums.problems import TRUNCATED, CastProblem, truncated_value
+from simulator.tidb.datums.problems import TRUNCATED, CastProblem, Mode, truncated_value
 from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
 from simulator.tidb.values.conversion import usual_text
 from simulator.tidb.values.numbers import bounds

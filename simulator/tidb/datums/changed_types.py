@@ -10,7 +10,7 @@ import pyarrow as pa
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.columns import cast_column
 from simulator.tidb.datums.kinds import Datum, cell_datum, cell_kind, datum_text, datums, datums_of
-from simulator.tidb.datums.modes import Mode
+from simulator.tidb.datums.problems import Mode
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.durations import round_duration

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.kinds import DATUMS, Datum, as_datums, datum_list, datums
-from simulator.tidb.datums.modes import Mode
-from simulator.tidb.datums.problems import CastProblem
+from simulator.tidb.datums.problems import CastProblem, Mode
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.conversion import insert_text, usual_text

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from simulator.columns.cells import escaped, unescaped
 from simulator.tidb.datums.kinds import Datum, datum_text
-from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.numbers import literal_number
-from simulator.tidb.datums.problems import CastProblem, too_long
+from simulator.tidb.datums.problems import CastProblem, Mode, too_long
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.strings import BYTES
 

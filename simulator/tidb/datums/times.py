@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from simulator.tidb.datums.kinds import Datum, datum_text
-from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, json_integer, signed, text_integer
 from simulator.tidb.datums.problems import (
     OUT_OF_RANGE,
     CastProblem,
+    Mode,
     inconvertible,
     incorrect_value,
     other_problem,

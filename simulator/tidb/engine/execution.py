@@ -33,8 +33,7 @@ from simulator.tidb.engine.writes.update import update
 from simulator.tidb.errors import not_simulated, sql_error_with_text
 from simulator.tidb.storage.locks import LockWait, TooLong
 from simulator.tidb.storage.transactions import Transaction
-from simulator.tidb.syntax.load_data import LoadFile
-from simulator.tidb.syntax.show import Show
+from simulator.tidb.syntax.session import LoadFile, Show
 
 AnyStatement = syntax.SqlStatement | LoadFile
 Outcome = StatementOutcome | FailedStatement

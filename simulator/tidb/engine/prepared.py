@@ -22,7 +22,7 @@ from simulator.tidb.engine.sessions.settings import DEFAULT_SQL_MODE, PreparedSt
 from simulator.tidb.engine.writes.insert import assigned_columns
 from simulator.tidb.parser.expressions.literals import float_literal
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
-from simulator.tidb.syntax.show import Show
+from simulator.tidb.syntax.session import Show
 
 
 def columns_of_prepared(statement: syntax.SqlStatement, session: Session, now_ms: int) -> tuple[ResultColumn, ...]:

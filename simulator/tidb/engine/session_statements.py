@@ -18,8 +18,7 @@ from simulator.tidb.engine.set_variables import noop_warnings, set_variables
 from simulator.tidb.engine.system_tables.definitions import system_databases
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.storage.transactions import Transaction
-from simulator.tidb.syntax.load_data import LoadData
-from simulator.tidb.syntax.show import Show
+from simulator.tidb.syntax.session import LoadData, Show
 
 __all__ = ["columns_of_prepared", "execute_in_session", "resolve_execute"]
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.kinds import Datum
-from simulator.tidb.datums.modes import Mode
+from simulator.tidb.datums.problems import Mode
 from simulator.tidb.expressions import decimals
 from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.conversions import as_text, with_shown_digits

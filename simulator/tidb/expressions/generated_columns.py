@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from simulator.errors import SchemaError, SnapshotError, SqlError
 from simulator.tidb.datums.columns import cast_column
 from simulator.tidb.datums.kinds import Datum, datums_of, nulls, tagged_bodies
-from simulator.tidb.datums.modes import Mode
+from simulator.tidb.datums.problems import Mode
 from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.over_columns import needed_columns, over_columns

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.expressions import decimals
-from simulator.tidb.expressions.context import WARNED, Context
+from simulator.tidb.expressions.context import ALWAYS, WARNED, Context
 from simulator.tidb.expressions.expression import (
     CONNECTION_COLLATION,
     MAX_DIGITS,
@@ -22,11 +25,12 @@ from simulator.tidb.expressions.expression import (
 )
 from simulator.tidb.expressions.moments import parse_printed_moment
 from simulator.tidb.expressions.numbers import real_text
-from simulator.tidb.expressions.time_literals import time_literal
 from simulator.tidb.functions.documents import MARK, text_of_stored
+from simulator.tidb.functions.time_conversions import no_moment, parse_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType
 from simulator.tidb.syntax.expressions import Literal
+from simulator.tidb.values import spellings
 from simulator.tidb.values.durations import duration_micros
 
 BLOB_TYPES = {
@@ -208,3 +212,49 @@ def _bits_value(kind: str, shown: str) -> Expression:
     return Expression(
         fixed(content), "string", "binary", number=fixed(min(number, 2**64 - 1)), is_binary=True, is_constant=True
     )
+
+
+# -- times ----------------------------------------------------------------------------------------------------------------
+
+
+DATE = r"0*\d{1,4}([^\d]0*\d{1,2}){2}"
+PATTERNS = {
+    "date": re.compile(rf"\s*({DATE}|\d{{2,4}}(\d{{2}}){{2}})\s*", re.ASCII),
+    "time": re.compile(r"\s*-?((\d{1,2}\s+)?0*\d{0,3}(:0*\d{1,2}){0,2}|\d{1,7})?(\.\d*)?\s*", re.ASCII),
+    "timestamp": re.compile(rf"\s*{DATE}\s+(0*\d{{0,2}}([^\d]0*\d{{1,2}}){{2}})?(\.\d*)?\s*", re.ASCII),
+}
+
+
+def time_literal(kind: str, text: str) -> Expression:
+    """Return the value of a literal: `date`, `time` or `timestamp`. Raises SqlError 1292."""
+    if not PATTERNS[kind].fullmatch(text):
+        name = "datetime" if kind == "timestamp" else kind
+        raise sql_error_with_text(1292, f"Incorrect {name} value: '{text}'")
+    digits = 0 if kind == "date" else min(len(text.partition(".")[2].rstrip()), 6)
+    if kind == "time":
+        duration = spellings.duration(text, 6)
+        if duration is None:
+            raise sql_error_with_text(1292, f"Truncated incorrect time value: '{text}'")
+        return Expression(fixed(duration), "time", scale=digits, is_constant=True)
+    moment = parse_text(text)
+    if moment is None:
+        problem = no_moment(text, text)
+        raise sql_error_with_text(problem.number, problem.text)
+    if kind == "timestamp":
+        return Expression(fixed(moment), "datetime", scale=digits, is_constant=True)
+    return _date(moment)
+
+
+def _date(moment: str) -> Expression:
+    shown = moment[:10]
+    needs = "" if "-00" not in shown else "z" if shown == "0000-00-00" else "p"
+    moment = f"{shown} 00:00:00.000000"
+    if not needs:
+        return Expression(fixed(moment), "date", is_constant=True)
+
+    def evaluate(row: Row, context: Context) -> Any:
+        if needs not in context.zeros:
+            context.problem(ALWAYS, f"1292 Incorrect date value: '{shown}'")
+        return moment
+
+    return Expression(evaluate, "date", is_constant=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.errors import SchemaError
+from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.model.charsets import canonical_charset, canonical_collation, charset_of
 from simulator.tidb.parser.cursor import Cursor, position
@@ -78,6 +78,11 @@ def parse_lock_and_algorithm(cursor: Cursor) -> tuple[str, str]:
 def parse_location_labels(cursor: Cursor) -> tuple[str, ...]:
     """Parse the optional `LOCATION LABELS 'zone', 'rack'` of a TiFlash replica."""
     return cursor.comma_list(Cursor.string) if cursor.accept("LOCATION LABELS") else ()
+
+
+def not_simulated_error(what: str, accepted: str) -> SqlError:
+    """Return the error for a statement that TiDB executes and the simulator does not."""
+    return SqlError(1235, "42000", f"{what} is not simulated. Accepted: {accepted}")
 
 
 # -- literals and expressions -------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from itertools import chain
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.model.charsets import COLLATIONS, canonical_charset, canonical_collation, charset_of
+from simulator.tidb.parser.clauses import not_simulated_error
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.dml import parse_delete, parse_update
 from simulator.tidb.parser.queries.query import parse_query, parse_with
@@ -20,11 +21,6 @@ from simulator.tidb.parser.show import parse_admin_show, parse_describe, parse_s
 
 SCOPES = ("GLOBAL", "SESSION", "LOCAL", "INSTANCE")
 IGNORED_SET = ("PASSWORD", "ROLE", "DEFAULT", "RESOURCE", "CONFIG", "BINDING", "SESSION_STATES")
-
-
-def not_simulated_error(what: str, accepted: str) -> SqlError:
-    """Return the error for a statement that TiDB executes and the simulator does not."""
-    return SqlError(1235, "42000", f"{what} is not simulated. Accepted: {accepted}")
 
 
 # -- transactions -------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.syntax.show import Show
+from simulator.tidb.syntax.session import Show
 
 PLAIN_KINDS = {
     "CHARSET": "CHARSET",

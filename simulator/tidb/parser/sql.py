@@ -19,8 +19,7 @@ from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.ddl import alter_table as alter
 from simulator.tidb.parser.ddl import statements as ddl
 from simulator.tidb.parser.ddl.statements import Phrase, fail_at_first_words, first_words, next_words
-from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_replace, parse_update
-from simulator.tidb.parser.load_data import parse_load_data
+from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_load_data, parse_replace, parse_update
 from simulator.tidb.parser.splitting import only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.parser.value_lists import LEAST, read_rows

@@ -5,7 +5,6 @@ from simulator.tidb.syntax.ddl import *
 from simulator.tidb.syntax.definitions import *
 from simulator.tidb.syntax.dml import *
 from simulator.tidb.syntax.expressions import *
-from simulator.tidb.syntax.objects import *
 from simulator.tidb.syntax.queries import *
 from simulator.tidb.syntax.session import *
 from simulator.tidb.syntax.tables import *

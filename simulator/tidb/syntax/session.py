@@ -1,11 +1,12 @@
-"""The statements about the session and its transaction, and the statements of a script (tidb pkg/parser/ast/misc.go)."""
+"""The statements about the session and its transaction, SHOW, LOAD DATA, and the statements of a script (tidb
+pkg/parser/ast/misc.go, dml.go)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.tidb.syntax.definitions import Statement
-from simulator.tidb.syntax.dml import RowStatement
+from simulator.tidb.syntax.definitions import Statement, TableName
+from simulator.tidb.syntax.dml import Assignment, RowStatement
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.queries import QueryTree, SelectTree
 
@@ -136,3 +137,83 @@ class ScriptStatement:
 
     fails: int | None = None
     """The error number of a `-- fails 1062` before the statement."""
+
+
+@dataclass(frozen=True)
+class Show(SessionStatement):
+    """A statement that shows something about the server or its catalog."""
+
+    kind: str
+    """What it shows, in the words of the statement: `TABLES`, `CREATE TABLE`, `WARNINGS`, `DDL JOBS`, …"""
+
+    full: bool = False
+    is_global: bool = False
+    database: str = ""
+    """The database after FROM, or of CREATE DATABASE. Empty for the current one."""
+
+    table: TableName | None = None
+    like: str | None = None
+    """The pattern of LIKE."""
+
+    where: Node | None = None
+    counts: bool = False
+    """SHOW COUNT(*) WARNINGS."""
+
+    if_not_exists: bool = False
+    user: str = ""
+    """SHOW GRANTS FOR: `'root'@'%'`. Empty for the current user."""
+
+    limit: int | None = None
+    """ADMIN SHOW DDL JOBS n."""
+
+
+# -- LOAD DATA (tidb pkg/parser/ast/dml.go, LoadDataStmt) --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DelimitedText:
+    """How a file has rows and fields."""
+
+    separator: str = "\t"
+    quote: str = ""
+    escape: str = "\\"
+    starting: str = ""
+    """LINES STARTING BY: what is before it in a line does not count, nor does a line without it."""
+
+    terminator: str = "\n"
+    null: str | None = None
+    """DEFINED NULL BY."""
+
+    quoted_null: bool = False
+    """Whether that text is NULL in quotes, too."""
+
+
+@dataclass(frozen=True)
+class LoadData(SessionStatement):
+    """LOAD DATA LOCAL, whose client sends the file."""
+
+    path: str
+    table: TableName
+    format: DelimitedText = DelimitedText()
+    ignored_lines: int = 0
+    replace: bool = False
+    targets: tuple[str, ...] = ()
+    """The column of each field, or a user variable with its @; empty for all columns of the table."""
+
+    assignments: tuple[Assignment, ...] = ()
+    """SET."""
+
+    charset: str = ""
+    """That of the file, if its bytes are not stored as they are."""
+
+
+@dataclass(frozen=True)
+class LoadFile:
+    """LOAD DATA with the bytes of its file."""
+
+    statement: LoadData
+    data: bytes
+
+    @property
+    def ignore(self) -> bool:
+        return not self.statement.replace

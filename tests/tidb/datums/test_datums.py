@@ -17,7 +17,7 @@ from simulator.errors import SqlError, UserError
 from simulator.releases import find
 from simulator.tidb.datums.columns import FEW, cast_column
 from simulator.tidb.datums.kinds import Datum, datums_of
-from simulator.tidb.datums.modes import Mode
+from simulator.tidb.datums.problems import Mode
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 NEW = in_test(find("v8.0.0"))

@@ -15,7 +15,7 @@ from simulator.tidb.ddl.catalog import build_catalog, with_table, without_table
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, FromExpression, find_column_sources, text_changes
 from simulator.tidb.ddl.create_table_text import TextStyle, create_table_text
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.ddl.show_create import create_statement, show_create
+from simulator.tidb.ddl.derive import create_statement, show_create
 
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY)", "d")
 

@@ -12,7 +12,7 @@ from simulator.errors import SqlError
 from simulator.releases import find
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.engine.writes.delimited_text import rows_of
-from simulator.tidb.syntax.load_data import DelimitedText
+from simulator.tidb.syntax.session import DelimitedText
 
 ITEMS = played("""
     CREATE TABLE t (id INT PRIMARY KEY, a INT DEFAULT 7, u VARCHAR(10), UNIQUE KEY uk (u));

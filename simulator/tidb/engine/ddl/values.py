@@ -14,8 +14,7 @@ from simulator.errors import SqlError
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.changed_types import changed_datum
 from simulator.tidb.datums.kinds import Datum, cell_datum, datum_text
-from simulator.tidb.datums.modes import Mode
-from simulator.tidb.datums.problems import CastProblem
+from simulator.tidb.datums.problems import CastProblem, Mode
 from simulator.tidb.engine.sessions import clock
 from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.errors import sql_error, sql_error_with_text

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.datums.modes import Mode
+from simulator.tidb.datums.problems import Mode
 from simulator.tidb.ddl.columns.definitions import NOW
 from simulator.tidb.engine.sessions.settings import SqlSession
 from simulator.tidb.model.table import Column

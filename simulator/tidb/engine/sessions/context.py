@@ -8,7 +8,7 @@ from functools import lru_cache
 from random import Random
 
 from simulator.errors import SqlError
-from simulator.tidb.datums.modes import Mode
+from simulator.tidb.datums.problems import Mode
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.engine.sessions import clock
 from simulator.tidb.engine.sessions.session import Session

@@ -29,7 +29,7 @@ from simulator.tidb.model.table import ROW_ID, Table, row_id_column
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.storage.auto_ids import auto_column, has_own_allocator, initial_counters, next_auto_id
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.show import Show
+from simulator.tidb.syntax.session import Show
 
 STATUS_NAMES = {
     **{

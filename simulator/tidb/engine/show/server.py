@@ -16,7 +16,7 @@ from simulator.tidb.engine.show.shown import ShowKind, Shown, shown
 from simulator.tidb.engine.system_tables import server
 from simulator.tidb.engine.system_tables.definitions import Row
 from simulator.tidb.errors import error_number
-from simulator.tidb.syntax.show import Show
+from simulator.tidb.syntax.session import Show
 from simulator.tidb.system_variables import VARIABLES
 
 NUMBERED = re.compile(r"(\d{3,5}) (.*)", re.DOTALL)

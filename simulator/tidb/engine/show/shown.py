@@ -8,7 +8,7 @@ from typing import NamedTuple
 from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.engine.system_tables.definitions import Row, column_type
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.syntax.show import Show
+from simulator.tidb.syntax.session import Show
 
 
 class Shown(NamedTuple):

@@ -18,7 +18,7 @@ from simulator.tidb.engine.show.shown import Shown
 from simulator.tidb.engine.system_tables.tables import cells_of_row
 from simulator.tidb.model.table import Cells
 from simulator.tidb.syntax.expressions import Node
-from simulator.tidb.syntax.show import Show
+from simulator.tidb.syntax.session import Show
 
 KINDS = {**CATALOG_KINDS, **SERVER_KINDS}
 """The functions that return what a kind of SHOW shows, before LIKE and WHERE."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from simulator.tidb.syntax.load_data import DelimitedText
+from simulator.tidb.syntax.session import DelimitedText
 
 ESCAPED = {b"0": b"\0", b"b": b"\b", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"Z": b"\x1a"}
 

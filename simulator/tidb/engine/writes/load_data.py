@@ -28,8 +28,8 @@ from simulator.tidb.expressions.trees import replace_nodes
 from simulator.tidb.model.table import Cells, Column, Table, visible_columns
 from simulator.tidb.syntax.dml import Insert
 from simulator.tidb.syntax.expressions import ContextExpression, Node
-from simulator.tidb.syntax.load_data import LoadData, LoadFile
 from simulator.tidb.syntax.queries import Variable
+from simulator.tidb.syntax.session import LoadData, LoadFile
 
 TIMES = ("date", "datetime", "timestamp")
 
