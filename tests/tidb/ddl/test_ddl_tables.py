@@ -91,13 +91,13 @@ ORIGINS = cases("""
     d YEAR NOT NULL => 0
     d TEXT NOT NULL => (empty)
     d INT AS (a) VIRTUAL => (none)
-    d DOUBLE NOT NULL => 0.0
+    d DOUBLE NOT NULL => 0
     d DOUBLE DEFAULT 1.50 => 1.5
-    d FLOAT DEFAULT '1e20' => 1.0E20
+    d FLOAT DEFAULT '1e20' => 1e20
     d FLOAT(5,2) DEFAULT 2.345 => 2.35
-    d DOUBLE DEFAULT 100 => 100.0
+    d DOUBLE DEFAULT 100 => 100
     d FLOAT DEFAULT -0.1 => -0.1
-    d DOUBLE DEFAULT 0.00001 => 1.0E-5
+    d DOUBLE DEFAULT 0.00001 => 0.00001
 """)
 
 

@@ -18,7 +18,6 @@ from functools import cached_property, lru_cache
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.decimals import rounded_value
-from simulator.tidb.datums.floats import float_text
 from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.datums.problems import CastProblem
 from simulator.tidb.ddl.definitions.defaults import implicit_value, row_default
@@ -283,20 +282,14 @@ def fixed_defaults(table: Table) -> Cells:
 def _literal_default(column: Column) -> Cell:
     text = row_default(column)
     if text is None:
-        text = _zero(column) if column.not_null else None
-    elif family(column.type) == "float":
-        text = float_text(float(text), column.type.name == "float")
+        text = implicit_value(column.type) if column.not_null else None
     return None if text is None else text.encode()
 
 
 def zero_cell(column: Column) -> bytes:
     """Return the value that replaces NULL: the zero of the column's type, the empty member of an ENUM (tidb
     pkg/table/column.go, GetZeroValue)."""
-    return b"" if column.type.name == "enum" else _zero(column).encode()
-
-
-def _zero(column: Column) -> str:
-    return "0" if family(column.type) == "float" else implicit_value(column.type)
+    return b"" if column.type.name == "enum" else implicit_value(column.type).encode()
 
 
 @cached_by_table
