@@ -66,15 +66,15 @@ def conjuncts(condition: syntax.Node | None) -> list[syntax.Node]:
 
 
 def walk(node: syntax.Node) -> Iterator[syntax.Node]:
-    """Yield the node and all nodes in it."""
+    """Yield the node and all nodes in it, in the order of the text."""
     waiting: list[object] = [node]
     while waiting:
-        result = waiting.pop()
-        if isinstance(result, syntax.Node):
-            yield result
-            waiting += vars(result).values()
-        elif isinstance(result, tuple):
-            waiting += result
+        part = waiting.pop()
+        if isinstance(part, syntax.Node):
+            yield part
+            waiting += reversed(list(vars(part).values()))
+        elif isinstance(part, tuple):
+            waiting += reversed(part)
 
 
 def replace_nodes(node: syntax.Node, change: Callable[[syntax.Node], syntax.Node | None]) -> syntax.Node:

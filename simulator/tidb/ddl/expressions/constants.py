@@ -11,12 +11,11 @@ from functools import lru_cache
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
-from simulator.tidb.ddl.expressions.illegal_functions import walk_in_order
 from simulator.tidb.errors import error_with_text, tidb_error
 from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.tables import table_expression
-from simulator.tidb.expressions.trees import parse_expression, strip_parentheses
+from simulator.tidb.expressions.trees import parse_expression, strip_parentheses, walk
 from simulator.tidb.model.table import Table
 
 NO_TABLE = Table("", "", ())
@@ -48,7 +47,7 @@ NULL = ConstantValue("null")
 def evaluate_constant(expression: str) -> ConstantValue:
     """Return the value of an expression. Raises DdlError 1054 for a column in it."""
     tree = strip_parentheses(parse_expression(expression))
-    for node in walk_in_order(tree):
+    for node in walk(tree):
         if isinstance(node, syntax.ContextExpression) and node.kind in UNPLANNED_NODES:
             raise error_with_text(
                 "ddl:1105",

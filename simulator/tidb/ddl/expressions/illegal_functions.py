@@ -9,7 +9,7 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.errors import tidb_error, unsupported_error
 from simulator.tidb.expressions.registry import argument_counts
-from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.expressions.trees import strip_parentheses, walk
 from simulator.tidb.parser.expressions.operators import parse_node
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
@@ -44,7 +44,7 @@ def check_generated_functions(column: str, expression: str) -> None:
     problem = first_problem(tree, arrays=False)
     if problem:
         raise_problem(problem, "ddl:3102", "ddl:3764", column.lower())
-    if any(isinstance(node, syntax.Cast) and node.type.endswith(" ARRAY") for node in walk_in_order(tree)):
+    if any(isinstance(node, syntax.Cast) and node.type.endswith(" ARRAY") for node in walk(tree)):
         raise tidb_error("expression:1235", ARRAYS)
 
 
@@ -55,7 +55,7 @@ def check_key_functions(key: str, expression: str) -> None:
     problem = first_problem(tree, arrays=True)
     if problem:
         raise_problem(problem, "ddl:3758", "ddl:3800", key.lower())
-    if any(map(is_unsafe, walk_in_order(tree))):
+    if any(map(is_unsafe, walk(tree))):
         raise unsupported_error(
             "creating expression index containing unsafe functions without allow-expression-index in config"
         )
@@ -73,18 +73,6 @@ def parse_or_none(expression: str) -> syntax.Node | None:
         return parse_tokens(expression, tokenize(expression), parse_node)
     except (SchemaError, RecursionError):
         return None
-
-
-def walk_in_order(node: syntax.Node) -> Iterator[syntax.Node]:
-    """Yield the node and all nodes in it, in the order of the text."""
-    waiting: list[object] = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, syntax.Node):
-            yield part
-            waiting += reversed(list(vars(part).values()))
-        elif isinstance(part, tuple):
-            waiting += reversed(part)
 
 
 def raise_problem(problem: tuple[str, str], functions: str, rows: str, name: str) -> None:
@@ -109,7 +97,7 @@ def first_problem(tree: syntax.Node, arrays: bool) -> tuple[str, str] | None:
 
 def problems(tree: syntax.Node, arrays: bool) -> Iterator[tuple[str, str]]:
     outermost = strip_parentheses(tree)
-    for node in walk_in_order(tree):
+    for node in walk(tree):
         match node:
             case syntax.Call():
                 yield from call_problems(node)

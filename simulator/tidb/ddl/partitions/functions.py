@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
+from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
 from simulator.tidb.ddl.lookups import existing_column
 from simulator.tidb.errors import tidb_error
-from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.expressions.trees import strip_parentheses, walk
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 
@@ -35,7 +35,7 @@ ARGUMENT_TYPES: Mapping[str, tuple[str, ...]] = {
 def check_partition_function(expression: str, table: Table) -> None:
     tree = parse_or_none(expression)
     columns = 0
-    for node in walk_in_order(tree) if tree is not None else ():
+    for node in walk(tree) if tree is not None else ():
         if isinstance(node, syntax.Call):
             check_arguments(node, table)
         check_allowed(node, table)

@@ -16,10 +16,11 @@ from simulator.tidb.collations import compare
 from simulator.tidb.ddl.columns.definitions import is_valid_literal
 from simulator.tidb.ddl.definitions.defaults import value_text
 from simulator.tidb.ddl.expressions.constants import NO_TABLE, ConstantValue, evaluate_constant
-from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
+from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
 from simulator.tidb.ddl.lookups import existing_column
 from simulator.tidb.ddl.partitions.functions import check_allowed, is_unsigned
 from simulator.tidb.errors import tidb_error
+from simulator.tidb.expressions.trees import walk
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import family
 
@@ -48,7 +49,7 @@ def check_types(partition: Partition, partitioning: Partitioning, table: Table) 
 def check_functions(partition: Partition) -> None:
     for text in {text for values in partition.values for text in values}:
         tree = parse_or_none(text) if text not in (MAXVALUE, *DEFAULT) else None
-        for node in walk_in_order(tree) if tree is not None else ():
+        for node in walk(tree) if tree is not None else ():
             check_allowed(node, NO_TABLE)
 
 
