@@ -14,7 +14,7 @@ from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.ddl.definitions.table import RANGE_BITS
 from simulator.tidb.ddl.expressions.default_functions import NOW, TODAY
 from simulator.tidb.ddl.expressions.stored_text import stored_expression, stored_partitioning
-from simulator.tidb.ddl.sequence_options import sequence_limits
+from simulator.tidb.ddl.views_and_sequences import sequence_limits
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column
 from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type

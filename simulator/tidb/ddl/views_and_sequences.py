@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo
 from simulator.tidb.ddl.catalog import object_key as place_of
-from simulator.tidb.ddl.sequence_options import is_valid
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
 from simulator.tidb.errors import tidb_error
 from simulator.tidb.parser.queries.field_names import field_names
@@ -124,3 +123,57 @@ def _checked(sequence: SequenceInfo) -> SequenceInfo:
 
 def _option_pairs(options: Iterable[syntax.SequenceOption]) -> tuple[tuple[str, int | None], ...]:
     return tuple((option.name, option.value) for option in options)
+
+
+# -- options of sequences -------------------------------------------------------------------------------------------------
+
+
+CACHE = 1000
+
+
+class SequenceLimits(NamedTuple):
+    start: int
+    least: int
+    most: int
+    increment: int
+    cache: int
+    """0 for NOCACHE."""
+
+    cycle: bool
+
+
+def sequence_limits(sequence: SequenceInfo) -> SequenceLimits:
+    """Return the options of a sequence. Of two that exclude each other the last one counts."""
+    given = dict(sequence.options)
+    increment = given.get("INCREMENT BY") or 1
+    least = _limit(sequence, "MINVALUE", 1 if increment > 0 else -(2**63) + 1)
+    most = _limit(sequence, "MAXVALUE", 2**63 - 2 if increment > 0 else -1)
+    start = given.get("START WITH")
+    start = (least if increment > 0 else most) if start is None else start
+    cached = _last(sequence, "CACHE", "NOCACHE") != "NOCACHE"
+    cache = (given.get("CACHE") or CACHE) if cached else 0
+    return SequenceLimits(start, least, most, increment, cache, _last(sequence, "CYCLE", "NOCYCLE") == "CYCLE")
+
+
+def is_valid(sequence: SequenceInfo) -> bool:
+    """Return whether the options go together (tidb pkg/ddl/sequence.go, validateSequenceOptions)."""
+    given, limits = dict(sequence.options), sequence_limits(sequence)
+    if given.get("INCREMENT BY") == 0 or limits.cache <= 0 and _last(sequence, "CACHE", "NOCACHE") == "CACHE":
+        return False
+    step = abs(limits.increment)
+    return (
+        limits.least <= limits.start <= limits.most
+        and limits.least < limits.most < 2**63 - 1
+        and limits.least > -(2**63)
+        and limits.cache < (2**63 - 1 - step) // step
+    )
+
+
+def _limit(sequence: SequenceInfo, name: str, usual: int) -> int:
+    value = dict(sequence.options).get(name) if _last(sequence, name, f"NO {name}") == name else None
+    return usual if value is None else value
+
+
+def _last(sequence: SequenceInfo, *names: str) -> str:
+    """Return the last of these options, or an empty text without any."""
+    return next((name for name, _ in reversed(sequence.options) if name in names), "")

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.restore.definitions import restore_column, restore_key, restore_key_options, restore_part
 from simulator.tidb.restore.names import (
     feature_comment,
     if_exists,
@@ -28,8 +27,12 @@ from simulator.tidb.restore.old_releases import keep_dropped_options, without_de
 from simulator.tidb.restore.tables import (
     TEMPORARY,
     is_placement,
+    restore_column,
     restore_definition,
+    restore_key,
+    restore_key_options,
     restore_option,
+    restore_part,
     restore_partitioning,
     restore_table,
     sent_options,

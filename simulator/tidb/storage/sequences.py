@@ -8,7 +8,7 @@ altered.
 from __future__ import annotations
 
 from simulator.tidb.ddl.catalog import SequenceInfo
-from simulator.tidb.ddl.sequence_options import SequenceLimits, sequence_limits
+from simulator.tidb.ddl.views_and_sequences import SequenceLimits, sequence_limits
 
 
 class RunOut(Exception):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from simulator.tidb.ddl.catalog import DatabaseInfo, object_key
 from simulator.tidb.ddl.create_table_text import list_members
 from simulator.tidb.ddl.expressions.stored_text import stored_partitioning
-from simulator.tidb.ddl.sequence_options import sequence_limits
+from simulator.tidb.ddl.views_and_sequences import sequence_limits
 from simulator.tidb.engine.sessions.computed_variables import shown_variable
 from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.engine.system_tables import keys, server
