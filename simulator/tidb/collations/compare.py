@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Bytes, Places, binary, buffers, raw, surrogate_unescaped
-from simulator.tidb.collations.weights import BASIC, WEIGHTS, Weights
+from simulator.tidb.collations.weights import WEIGHTS, Weights
 from simulator.tidb.model.types import ColumnType, is_text
 
 SPACE = 0x20
@@ -74,24 +74,6 @@ def _weighed(texts: pa.Array, table: Weights) -> pa.Array:
     is_weight[rows[1:] - 1] = False
     keys[is_weight] = table.weights.take(places)
     return binary(keys.view(np.uint8), 2 * rows, texts)
-
-
-def like_representatives(collation: str, texts: pa.Array) -> pa.Array:
-    """Replace each character by the first one with the same weight, for LIKE, which compares single characters.
-
-    In _unicode_ci, characters outside of the basic plane stay different (tidb: pkg/util/collate/
-    unicode_0400_ci_impl.go).
-    """
-    table = WEIGHTS[collation]()
-    codes, starts = _code_points(*buffers(texts))
-    codes = codes.astype(np.uint32)
-    firsts = table.firsts.take(np.minimum(codes, table.last))
-    if collation.endswith("_unicode_ci"):
-        firsts = np.where(codes < BASIC, firsts, codes)
-    sizes = 1 + sum((firsts >= least).astype(np.int64) for least in (0x80, 0x800, BASIC))
-    ends = np.concatenate(([0], np.cumsum(sizes)))
-    text = firsts.tobytes().decode("utf-32-le", "surrogatepass").encode("utf-8", "surrogatepass")
-    return binary(np.frombuffer(text, np.uint8), ends[starts], texts).view(pa.string())
 
 
 def _code_points(data: Bytes, offsets: Places) -> tuple[Bytes | npt.NDArray[np.uint32], Places]:

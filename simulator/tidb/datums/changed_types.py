@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import numpy as np
 import pyarrow as pa
 
@@ -30,23 +28,22 @@ _NUMBER = ColumnType("bigint", unsigned=True)
 
 
 def convertible(source: ColumnType, target: ColumnType) -> bool:
-    """Whether `convert_text` needs no `today`."""
+    """Whether `convert_text` knows the value: a TIME becomes a DATETIME of the day of the statement."""
     return family(source) != "time" or family(target) not in DATED
 
 
-def convert_text(source: ColumnType, target: ColumnType, text: pa.Array, today: str = "") -> pa.Array:
+def convert_text(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
     """Convert TiDB text (string or binary) to another type in strict mode.
 
-    The result (string) is null for NULL and for values that TiDB rejects. A TIME becomes a DATETIME of `today`
-    (`2020-02-20`), or null without it. A zero date stays, but no number becomes one.
+    The result (string) is null for NULL, for values that TiDB rejects, and for those that are not known. A zero date
+    stays, but no number becomes one.
     """
     text = utf8(text)
     if source == target:
         return text
-    if not today and not convertible(source, target):
+    if not convertible(source, target):
         return pa.nulls(len(text), pa.string())
-    now = datetime.fromisoformat(today or "1970-01-01").replace(tzinfo=UTC)
-    mode = Mode(NO_ZERO if family(source) in COUNTED else STRICT, now=now)
+    mode = Mode(NO_ZERO if family(source) in COUNTED else STRICT)
     cast = cast_column(Column("", target), _changed_datums(source, target, text), mode)
     fits = np.ones(len(text), np.bool_)
     fits[[misfit.row for misfit in cast.misfits]] = False

@@ -27,17 +27,14 @@ class ConvertedRows(NamedTuple):
     """Results of the expressions of generated columns, as a file would have them."""
 
 
-def convert_rows(
-    after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], rows: int, today: str = ""
-) -> ConvertedRows:
+def convert_rows(after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], rows: int) -> ConvertedRows:
     """Convert the texts (string) of the visible columns before to the definition `after`.
 
-    `today` (`2020-02-20`) is the date of a TIME that becomes a DATETIME; without it, the value is null.
     Raises SnapshotError for a stored generated column that cannot be computed, if there is a row.
     """
     names = [column.name for column in visible_columns(after)]
     converted = {
-        name: convert_column(source, texts, rows, today)
+        name: convert_column(source, texts, rows)
         for name, source in zip(names, sources, strict=True)
         if not isinstance(source, FromExpression)
     }
@@ -45,11 +42,11 @@ def convert_rows(
     return ConvertedRows({name: computed[name] for name in names}, raw)
 
 
-def convert_column(source: ColumnSource, texts: Sequence[pa.Array], rows: int, today: str = "") -> pa.Array:
+def convert_column(source: ColumnSource, texts: Sequence[pa.Array], rows: int) -> pa.Array:
     """Return the texts of a column from those of the table before; nulls for a generated column."""
     match source:
         case FromColumn(index, before, after):
-            return convert_text(before, after, texts[index], today) if source.cast else texts[index]
+            return convert_text(before, after, texts[index]) if source.cast else texts[index]
         case FromDefault(text):
             return repeat_text(text, rows)
         case FromExpression():

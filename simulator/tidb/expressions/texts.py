@@ -65,7 +65,8 @@ def collation_key(collation: str) -> TextFunction | None:
 @cache
 def fold_case(collation: str) -> TextFunction | None:
     """Return the function that replaces each character by one for all that the collation finds equal; None if it is the
-    identity. See `collations.compare.like_representatives`."""
+    identity. LIKE compares single characters; in _unicode_ci those outside of the basic plane stay different (tidb
+    pkg/util/collate/unicode_0400_ci_impl.go)."""
     if not compare.has_weights(collation):
         return None
     alike = _Alike(collation)

@@ -32,8 +32,8 @@ from simulator.ticdc.codecs.compression import decompress
 from simulator.ticdc.dispatch import route, router, topic_of
 from simulator.ticdc.table_info import BINARY, NULLABLE, UNSIGNED, flags, handle_columns
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.definitions.from_sql import create_table, parse_column_definition
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary, type_code
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.syntax.ddl import RenameTable
@@ -517,6 +517,12 @@ def check_table_info(vector: Vector) -> None:
         }
         for column in visible_columns(table)
     ]
+
+
+def parse_column_definition(text: str) -> Column:
+    """The column of a definition that may lack what TiDB requires: a length, or members."""
+    text = re.sub(r"\b(VARCHAR|VARBINARY)$", r"\1(1)", re.sub(r"\b(SET|ENUM)$", r"\1('a')", text))
+    return create_table(f"CREATE TABLE t ({text})").columns[0]
 
 
 def check_column_type(vector: Vector) -> None:

@@ -10,7 +10,7 @@ from support.upstreams import DUMPLING, cases
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.definitions.defaults import row_default
-from simulator.tidb.ddl.definitions.from_sql import create_table, create_tables, parse_column_definition
+from simulator.tidb.ddl.definitions.from_sql import create_table, create_tables
 from simulator.tidb.model.table import Column, Index, IndexColumn, Partition, Partitioning
 from simulator.tidb.model.types import mysql_type
 
@@ -341,13 +341,6 @@ def test_several_tables_of_one_text_are_read_in_order() -> None:
     """Statements that make none are passed over."""
     text = "CREATE DATABASE d; USE d; DROP TABLE IF EXISTS a; CREATE TABLE a (x INT); CREATE TABLE e.b (x INT);"
     assert [("d", "a"), ("e", "b")] == [(table.schema, table.name) for table in create_tables(text, "d")]
-
-
-def test_a_column_in_prose_may_lack_what_tidb_demands() -> None:
-    """For type names in documents, not for tables."""
-    assert ["varbinary", "enum", "varchar"] == [
-        mysql_type(parse_column_definition(f"c {name}").type, full=False) for name in ("VARBINARY", "ENUM", "VARCHAR")
-    ]
 
 
 MISTAKES = cases(r"""

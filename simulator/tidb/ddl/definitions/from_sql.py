@@ -7,10 +7,9 @@ from functools import lru_cache
 from simulator.errors import SchemaError
 from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
-from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET, build_column, build_table
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.ddl.definitions.table import build_table
+from simulator.tidb.model.table import Table
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.ddl.columns import parse_column
 from simulator.tidb.parser.ddl.create_table import begins_other_statement, parse_create_table
 from simulator.tidb.parser.splitting import begins_with, parse_tokens, split_tokens, statement_text
 from simulator.tidb.parser.tokens import tokenize
@@ -46,15 +45,6 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
         )
     except RecursionError:
         raise SchemaError(TOO_DEEP) from None
-
-
-def parse_column_definition(text: str) -> Column:
-    """Return a column from its definition, where arguments that TiDB requires (VARCHAR's length) may be missing."""
-    return build_column(parse_tokens(text, tokenize(text), _parse_column_in_prose), DEFAULT_CHARSET, text, prose=True)
-
-
-def _parse_column_in_prose(parser: Cursor) -> syntax.ColumnDefinition:
-    return parse_column(parser, prose=True)
 
 
 def _parse_complete_table(parser: Cursor) -> syntax.CreateTable:

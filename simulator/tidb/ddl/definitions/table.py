@@ -89,16 +89,11 @@ def build_ttl(options: Mapping[str, str]) -> TimeToLive | None:
 
 
 def build_column(
-    definition: syntax.ColumnDefinition,
-    default: tuple[str, str],
-    text: str,
-    prose: bool = False,
-    id: int = 0,
-    literal: Collection[str] = (),
+    definition: syntax.ColumnDefinition, default: tuple[str, str], text: str, id: int = 0, literal: Collection[str] = ()
 ) -> Column:
     """Return a column with its complete type; keys may make it NOT NULL later. Raises SchemaError."""
     where = f"{position(text, definition.type.at)}: column {definition.name!r}"
-    type = build_type(definition.type, definition.text("collate"), default, where, prose)
+    type = build_type(definition.type, definition.text("collate"), default, where)
     value, is_expression = default_text(definition.default, type, where, literal)
     return Column(
         name=definition.name,

@@ -15,16 +15,13 @@ from simulator.tidb.model.types import TYPES, ColumnType, TypeInfo
 TEXT_SIZES = tuple((TYPES[name].length, name) for name in ("tinytext", "text", "mediumtext", "longtext"))
 
 
-def build_type(
-    field: syntax.FieldType, collation_name: str, default: tuple[str, str], where: str, prose: bool = False
-) -> ColumnType:
+def build_type(field: syntax.FieldType, collation_name: str, default: tuple[str, str], where: str) -> ColumnType:
     """Return the complete type of a column. Raises SchemaError, with a text that begins with `where`.
 
-    `default` is the charset and collation of the table. With `prose`, arguments that TiDB requires (VARCHAR's length,
-    ENUM's members) may be missing.
+    `default` is the charset and collation of the table.
     """
     built = complete_type(field, collation_name, default, where)
-    check_type(built, TYPES[built.name], field, where, prose)
+    check_type(built, TYPES[built.name], field, where)
     return built
 
 
@@ -79,12 +76,12 @@ def complete_sizes(field: syntax.FieldType, row: TypeInfo, charset: str) -> tupl
     return length, max(field.decimal, 0) if row.family == "decimal" else field.decimal, row.name
 
 
-def check_type(type: ColumnType, row: TypeInfo, field: syntax.FieldType, where: str, prose: bool) -> None:
+def check_type(type: ColumnType, row: TypeInfo, field: syntax.FieldType, where: str) -> None:
     spelled = field.spelled
     if row.family in ("enum", "set"):
-        return check_members(type, row, where, prose)
+        return check_members(type, row, where)
     if type.name == "varchar":
-        return check_varchar(type, where, spelled, prose)
+        return check_varchar(type, where, spelled)
     limited = row.maximum >= 0 and row.family != "integer"
     if limited and type.length > row.maximum or row.family == "year" and type.length != 4:
         raise SchemaError(f"{where}: {spelled} is too long or too wide; accepted: up to {row.maximum}")
@@ -96,19 +93,19 @@ def check_type(type: ColumnType, row: TypeInfo, field: syntax.FieldType, where: 
         raise SchemaError(f"{where}: {spelled} has too many decimals; accepted: up to 30, and no more than digits")
 
 
-def check_varchar(type: ColumnType, where: str, spelled: str, prose: bool) -> None:
+def check_varchar(type: ColumnType, where: str, spelled: str) -> None:
     """Raise SchemaError for a VARCHAR without a length, or of more than 65535 bytes."""
     most = 65535 // CHARSETS[type.charset][1]
-    if type.length < 0 and not prose:
+    if type.length < 0:
         raise SchemaError(f"{where}: {spelled} needs a length, as in {spelled}(255)")
     if type.length > most:
         raise SchemaError(f"{where}: {spelled} is too long; accepted: up to {most}, or TEXT or BLOB")
 
 
-def check_members(type: ColumnType, row: TypeInfo, where: str, prose: bool) -> None:
+def check_members(type: ColumnType, row: TypeInfo, where: str) -> None:
     """Raise SchemaError for no members, duplicate members, and a SET with commas or more than 64 members."""
     members = type.elements
-    if not members and not prose:
+    if not members:
         raise SchemaError(f"{where}: {type.name.upper()} needs its members, as in {type.name.upper()}('a','b')")
     if len(members) > row.maximum:
         raise SchemaError(f"{where}: {len(members)} members are too many; accepted: up to {row.maximum}")

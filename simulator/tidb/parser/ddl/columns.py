@@ -18,14 +18,11 @@ NOT_FOR_GENERATED = ("auto_increment", "on update", "default")
 """Options that a generated column cannot have."""
 
 
-def parse_column(cursor: Cursor, prose: bool = False) -> ColumnDefinition:
-    """Parse a column definition, up to the first word that is no option; raises SchemaError.
-
-    With `prose`, arguments that TiDB requires of a type (the length of VARCHAR) may be missing.
-    """
+def parse_column(cursor: Cursor) -> ColumnDefinition:
+    """Parse a column definition, up to the first word that is no option; raises SchemaError."""
     start = cursor.next_token()
     qualifier, name = parse_column_name(cursor, "a column name")
-    type = parse_type(cursor, name, prose)
+    type = parse_type(cursor, name)
     options = list(SERIAL if type.spelled.upper() == "SERIAL" else ())
     while cursor.word() in OPTION_PHRASES:
         at, phrase = cursor.next_token(), OPTION_PHRASES[cursor.word()]

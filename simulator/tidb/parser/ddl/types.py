@@ -67,11 +67,8 @@ UNSUPPORTED = frozenset(
 )
 
 
-def parse_type(cursor: Cursor, column: str, prose: bool = False) -> FieldType:
-    """Parse a type; raises SchemaError with the column's name if TiDB has no such type.
-
-    With `prose`, arguments that TiDB requires (the length of VARCHAR, the members of ENUM) may be missing.
-    """
+def parse_type(cursor: Cursor, column: str) -> FieldType:
+    """Parse a type; raises SchemaError with the column's name if TiDB has no such type."""
     start = cursor.next_token()
     where = f"{position(cursor.sql, start.start)}: column {column!r}"
     type = parse_type_name(cursor, column, cursor.word(), start.start)
@@ -79,11 +76,11 @@ def parse_type(cursor: Cursor, column: str, prose: bool = False) -> FieldType:
     type = replace(type, spelled=cursor.text_since(start))
     if type.name == "year" and type.length not in (-1, 4):
         raise SchemaError(f"{where}: {YEAR_LENGTH}", number=1818, said=YEAR_LENGTH)
-    if type.name == "double" and type.length >= 0 > type.decimal and not prose:
+    if type.name == "double" and type.length >= 0 > type.decimal:
         raise SchemaError(
             f"{where}: {type.spelled} is not a type; accepted: DOUBLE, DOUBLE(m,d)", number=1149, said=DOUBLE_LENGTH
         )
-    missing = "" if prose else missing_argument(type)
+    missing = missing_argument(type)
     if missing:
         cursor.fail(f"column {column!r}: {missing}", start)
     return type
