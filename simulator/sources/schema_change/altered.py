@@ -19,7 +19,7 @@ from simulator.sources.schema_change.transition import Transition, numpy_mask, p
 from simulator.sources.snapshots import locate_rows
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.converted_rows import ConvertedRows, convert_rows, rows_that_fit
+from simulator.tidb.ddl.column_sources import ConvertedRows, convert_rows, rows_that_fit
 from simulator.tidb.model.table import Table, visible_columns
 
 SHOWN = 4

@@ -31,8 +31,7 @@ from simulator.sources.snapshots import locate_rows
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.datums.changed_types import convert_text
-from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
-from simulator.tidb.ddl.converted_rows import convert_column, repeat_text
+from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, convert_column, repeat_text
 from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family

@@ -21,7 +21,7 @@ from simulator.sources.snapshots.pieces import FilePiece
 from simulator.sources.snapshots.records import RawRows
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.datums.columns import tidb_text
-from simulator.tidb.expressions.generated_columns import compute_generated_columns
+from simulator.tidb.expressions.over_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
 from simulator.tidb.values.conversion import accepted_values

@@ -19,9 +19,8 @@ from simulator.tidb.ddl.catalog import Catalog, with_table
 from simulator.tidb.ddl.columns import alter as columns
 from simulator.tidb.ddl.columns import modify
 from simulator.tidb.ddl.constraints import checks, foreign_keys, indexes
-from simulator.tidb.ddl.expressions.columns import column_names
 from simulator.tidb.ddl.grammar import check_alter_grammar
-from simulator.tidb.ddl.lookups import partition_names
+from simulator.tidb.ddl.lookups import column_names, partition_names
 from simulator.tidb.ddl.partitions import alter as partitions
 from simulator.tidb.ddl.partitions import interval, partitioning
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session

@@ -1,14 +1,22 @@
-"""Sources of the values of existing rows when a table gets another definition.
+"""Sources and conversion of the values of existing rows when a table gets another definition.
 
-Each visible column of the later definition has one source. Columns are identified by their ids.
+Each visible column of the later definition has one source. Columns are identified by their ids. A value that the later
+definition cannot hold becomes null; `rows_that_fit` distinguishes it from NULL.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.tidb.datums.changed_types import convert_text
 from simulator.tidb.ddl.columns.type_changes import needs_reorganization
 from simulator.tidb.ddl.definitions.defaults import stored_value
+from simulator.tidb.expressions.over_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary
 
@@ -93,3 +101,61 @@ def text_changes(old: ColumnType, new: ColumnType) -> bool:
     if old_family == new_family and old_family in ("enum", "set"):
         return new.elements[: len(old.elements)] != old.elements
     return (old_family, old.name, old.length, old.decimal) != (new_family, new.name, new.length, new.decimal)
+
+
+# -- rows -----------------------------------------------------------------------------------------------------------------
+
+
+class ConvertedRows(NamedTuple):
+    """Rows in the later definition."""
+
+    texts: dict[str, pa.Array]
+    """TiDB texts of each visible column of the later definition, in its order."""
+
+    given: Mapping[str, pa.Array]
+    """Results of the expressions of generated columns, as a file would have them."""
+
+
+def convert_rows(after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], rows: int) -> ConvertedRows:
+    """Convert the texts (string) of the visible columns before to the definition `after`.
+
+    Raises SnapshotError for a stored generated column that cannot be computed, if there is a row.
+    """
+    names = [column.name for column in visible_columns(after)]
+    converted = {
+        name: convert_column(source, texts, rows)
+        for name, source in zip(names, sources, strict=True)
+        if not isinstance(source, FromExpression)
+    }
+    computed, raw, _ = compute_generated_columns(after, converted)
+    return ConvertedRows({name: computed[name] for name in names}, raw)
+
+
+def convert_column(source: ColumnSource, texts: Sequence[pa.Array], rows: int) -> pa.Array:
+    """Return the texts of a column from those of the table before; nulls for a generated column."""
+    match source:
+        case FromColumn(index, before, after):
+            return convert_text(before, after, texts[index]) if source.cast else texts[index]
+        case FromDefault(text):
+            return repeat_text(text, rows)
+        case FromExpression():
+            return repeat_text(None, rows)
+
+
+def repeat_text(text: str | None, rows: int) -> pa.Array:
+    """Return a column with the same TiDB text in every row."""
+    return pa.repeat(pa.scalar(text, pa.string()), rows)
+
+
+def rows_that_fit(
+    after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], now: ConvertedRows
+) -> Iterator[tuple[Column, ColumnSource, pa.Array]]:
+    """Yield each visible column of `after` that values may not fit, with a mask of the rows that fit (no nulls)."""
+    for source, column in zip(sources, visible_columns(after), strict=True):
+        text = now.texts[column.name]
+        if column.not_null and not isinstance(source, FromDefault):
+            yield column, source, pc.is_valid(text)
+        elif isinstance(source, FromColumn) and source.cast:
+            yield column, source, pc.or_(pc.is_valid(text), pc.is_null(texts[source.index]))
+        elif isinstance(source, FromExpression):
+            yield column, source, pc.or_(pc.is_valid(text), pc.is_null(now.given[column.name]))

@@ -32,7 +32,7 @@ from simulator.sources.generate.values.table_recipes import TableRecipes, each_t
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, find_column_sources
-from simulator.tidb.expressions.generated_columns import compute_generated_columns
+from simulator.tidb.expressions.over_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.table_keys import columns_by_name, unique_keys
 from simulator.tidb.storage.key_columns import column_cells, encode_key

@@ -21,9 +21,18 @@ from simulator.tidb.ddl.columns.definitions import (
 from simulator.tidb.ddl.constraints.checks import check_not_constrained
 from simulator.tidb.ddl.constraints.foreign_keys import check_not_needed
 from simulator.tidb.ddl.constraints.indexes import add_key
-from simulator.tidb.ddl.expressions.columns import dependency_error, generation_columns, partitioning_columns
 from simulator.tidb.ddl.expressions.default_functions import evaluate_default
-from simulator.tidb.ddl.lookups import check_length, existing_column, find_column, lower_names, part_names, place_after
+from simulator.tidb.ddl.lookups import (
+    check_length,
+    dependency_error,
+    existing_column,
+    find_column,
+    generation_columns,
+    lower_names,
+    part_names,
+    partitioning_columns,
+    place_after,
+)
 from simulator.tidb.errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
 

@@ -22,8 +22,18 @@ from simulator.tidb.ddl.columns.definitions import (
 from simulator.tidb.ddl.columns.type_changes import check_change, needs_reorganization
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.ddl.constraints.index_parts import check_index_parts
-from simulator.tidb.ddl.expressions.columns import dependency_error, generation_columns, normalize, partitioning_columns
-from simulator.tidb.ddl.lookups import existing_column, find_column, last_index_id, lower_names, part_names, place_after
+from simulator.tidb.ddl.lookups import (
+    dependency_error,
+    existing_column,
+    find_column,
+    generation_columns,
+    last_index_id,
+    lower_names,
+    normalize,
+    part_names,
+    partitioning_columns,
+    place_after,
+)
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, IndexColumn, Table

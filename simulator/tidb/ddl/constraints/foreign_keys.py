@@ -15,8 +15,14 @@ from simulator.tidb.ddl.catalog import Catalog, Key, with_tables
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.constraints.index_parts import resolve_part
 from simulator.tidb.ddl.definitions.keys import build_foreign_key
-from simulator.tidb.ddl.expressions.columns import generation_columns
-from simulator.tidb.ddl.lookups import check_length, existing_column, find_column, last_index_id, lower_names
+from simulator.tidb.ddl.lookups import (
+    check_length,
+    existing_column,
+    find_column,
+    generation_columns,
+    last_index_id,
+    lower_names,
+)
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column

@@ -10,10 +10,9 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS
-from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_key_functions, parse_or_none
 from simulator.tidb.ddl.grammar import check_parts_grammar
-from simulator.tidb.ddl.lookups import MAX_NAME_LENGTH, existing_column, find_column
+from simulator.tidb.ddl.lookups import MAX_NAME_LENGTH, column_names, existing_column, find_column, qualified_names
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.charsets import CHARSETS

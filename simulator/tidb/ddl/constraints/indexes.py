@@ -15,8 +15,14 @@ from simulator.tidb.ddl.constraints.checks import add_check, drop_check
 from simulator.tidb.ddl.constraints.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.tidb.ddl.constraints.index_parts import check_parts, resolve_part
 from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, build_index, numbered_names, with_not_null
-from simulator.tidb.ddl.expressions.columns import column_names, partitioning_columns
-from simulator.tidb.ddl.lookups import check_length, find_column, find_index, last_index_id
+from simulator.tidb.ddl.lookups import (
+    check_length,
+    column_names,
+    find_column,
+    find_index,
+    last_index_id,
+    partitioning_columns,
+)
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Index, Table

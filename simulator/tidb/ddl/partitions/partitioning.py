@@ -13,8 +13,14 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
-from simulator.tidb.ddl.expressions.columns import normalize, partitioning_columns
-from simulator.tidb.ddl.lookups import MAX_NAME_LENGTH, existing_column, lower_names, partition_names
+from simulator.tidb.ddl.lookups import (
+    MAX_NAME_LENGTH,
+    existing_column,
+    lower_names,
+    normalize,
+    partition_names,
+    partitioning_columns,
+)
 from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, build_partition, check_partitions, table_partitioning
 from simulator.tidb.ddl.partitions.functions import check_function_type, check_partition_function
 from simulator.tidb.ddl.partitions.interval import expand_interval

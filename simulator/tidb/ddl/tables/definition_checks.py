@@ -18,9 +18,8 @@ from simulator.tidb.ddl.constraints.index_parts import check_expressions, check_
 from simulator.tidb.ddl.constraints.indexes import MAX_KEYS
 from simulator.tidb.ddl.definitions.keys import INDEX_KINDS, all_keys, key_names, with_not_null
 from simulator.tidb.ddl.definitions.table import build_column
-from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_generated_functions
-from simulator.tidb.ddl.lookups import check_length, existing_column, first_repeated
+from simulator.tidb.ddl.lookups import check_length, column_names, existing_column, first_repeated, qualified_names
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.errors import auto_random_error, converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import CHARSETS

@@ -11,9 +11,11 @@ strict mode a NOT NULL column without a default has no value, except that ENUM t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.datums.cast import cast_value
@@ -25,7 +27,6 @@ from simulator.tidb.engine.queries.compilation import new_compilation
 from simulator.tidb.engine.scopes.scope import QueryScope, StatementCompilation
 from simulator.tidb.engine.sessions.clock import default_time_text, now_text
 from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.writes.quick_casts import QuickCast, quick_casts
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.datums import datum_of
@@ -35,7 +36,8 @@ from simulator.tidb.expressions.tables import generated_value, places_of, table_
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Cells, Column, Index, Table, visible_columns
 from simulator.tidb.model.table_keys import cached_by_table, is_array
-from simulator.tidb.model.types import family
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType, family
+from simulator.tidb.values.numbers import bounds
 
 Cell = bytes | None
 
@@ -327,3 +329,36 @@ def index_values(table: Table) -> list[tuple[Index, Evaluate]]:
                 with suppress(SchemaError, SqlError):
                     found.append((index, table_expression(table, part.expression).evaluate))
     return found
+
+
+# -- casts of values that a column takes as they are ----------------------------------------------------------------------
+
+
+QuickCast = Callable[[bytes], "bytes | None"]
+"""Returns the cell that the body of a datum is, None if that is not certain."""
+
+PLAIN_CHARSETS = ("utf8mb4", "utf8", "latin1", "ascii", "gbk", "binary")
+"""Character sets in which ASCII is itself."""
+
+_DATE = re.compile(rb"(?!0000)[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])")
+_MOMENT = re.compile(_DATE.pattern + rb" (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]")
+
+
+@lru_cache(4096)
+def quick_casts(type: ColumnType) -> Mapping[str, QuickCast]:
+    """Return the quick casts to a type by the kind of datum. Any other value has `cast_value`."""
+    if type.name in INTEGER_BITS:
+        low, high = bounds(type)
+        return MappingProxyType({"int": lambda body: body if low <= int(body) <= high else None})
+    if type.name == "varchar" and type.charset in PLAIN_CHARSETS:
+        length = type.length
+        return MappingProxyType({"string": lambda body: body if len(body) <= length and body.isascii() else None})
+    if type.name == "date":
+        return MappingProxyType({"string": _matching(_DATE)})
+    if type.name == "datetime" and type.decimal <= 0:
+        return MappingProxyType({"string": _matching(_MOMENT)})
+    return MappingProxyType({})
+
+
+def _matching(pattern: re.Pattern[bytes]) -> QuickCast:
+    return lambda body: body if pattern.fullmatch(body) else None
