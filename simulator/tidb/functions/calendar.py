@@ -6,6 +6,7 @@ have a year, month or day of 0.
 
 from __future__ import annotations
 
+from calendar import isleap
 from datetime import date
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ SECOND = 1_000_000
 DAY = 86400 * SECOND
 MAX_HOURS = 838
 _DAYS_OF_YEAR_0 = 365
+_YEAR_400, _DAYS_OF_400_YEARS = date(400, 1, 1).toordinal(), 146097
 MAX_DURATION = LONGEST
 MONTHS = tuple("January February March April May June July August September October November December".split())
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
@@ -46,12 +48,8 @@ def moment_text(moment: CalendarMoment, digits: int | None = 6) -> str:
     return f"{date_text(moment)} {duration_text(moment.micros, digits)}"
 
 
-def is_leap(year: int) -> bool:
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-
-
 def month_length(year: int, month: int) -> int:
-    return MONTH_LENGTHS[month - 1] + (month == 2 and is_leap(year))
+    return MONTH_LENGTHS[month - 1] + (month == 2 and isleap(year))
 
 
 def day_number(year: int, month: int, day: int) -> int:
@@ -77,7 +75,7 @@ def from_day_number(number: int) -> CalendarMoment | None:
 
 
 def days_in_year(year: int) -> int:
-    return 366 if is_leap(year) and year else 365
+    return 366 if isleap(year) and year else 365
 
 
 def weekday(moment: CalendarMoment) -> int:
@@ -138,25 +136,12 @@ def clock_fields(micros: int) -> tuple[int, int, int, int]:
 def add_micros(moment: CalendarMoment, micros: int) -> CalendarMoment | None:
     """Add microseconds; return None outside of the years 0 to 9999."""
     days, clock = divmod(moment.micros + micros, DAY)
-    return _from_civil_days(_civil_days(moment.year, moment.month, moment.day) + days, clock)
-
-
-def _civil_days(year: int, month: int, day: int) -> int:
-    """Return the days since March 1 of the year 0 in the proleptic Gregorian calendar."""
-    year -= month <= 2
-    era, of_era = divmod(year, 400)
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year
-
-
-def _from_civil_days(days: int, clock: int) -> CalendarMoment | None:
-    era, of_era = divmod(days, 146097)
-    years = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
-    of_year = of_era - (365 * years + years // 4 - years // 100)
-    shifted = (5 * of_year + 2) // 153
-    month = shifted + 3 if shifted < 10 else shifted - 9
-    year = years + era * 400 + (month <= 2)
-    return CalendarMoment(year, month, of_year - (153 * shifted + 2) // 5 + 1, clock) if 0 <= year <= 9999 else None
+    era, month = divmod(moment.year * 12 + moment.month - 1, 400 * 12)
+    first = date(400 + month // 12, month % 12 + 1, 1).toordinal() - _YEAR_400
+    eras, day = divmod(first + moment.day - 1 + days, _DAYS_OF_400_YEARS)
+    result = date.fromordinal(_YEAR_400 + day)
+    year = result.year + (era + eras - 1) * 400
+    return CalendarMoment(year, result.month, result.day, clock) if 0 <= year <= 9999 else None
 
 
 def add_months(moment: CalendarMoment, months: int, cut: bool = True) -> CalendarMoment | None:

@@ -16,7 +16,6 @@ from simulator.tidb.functions.problems import FunctionProblem, incorrect_value, 
 from simulator.tidb.values import spellings
 from simulator.tidb.values.moments import InvalidDigits, text_moment
 
-OFFSET = re.compile(r"(.*\d)\s*(?:(Z)|([+-])(\d\d):?(\d\d)?)", re.DOTALL | re.ASCII)
 EARLIEST_NUMBER = 101
 """2000-01-01; smaller numbers are not dates (parseDateTimeFromNum)."""
 
@@ -33,8 +32,10 @@ def zone_offset(zone: str) -> int | None:
 def from_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     """Convert a moment from UTC to a zone."""
     place = _zone(zone)
-    if place is None or isinstance(place, int):
-        return calendar.add_micros(moment, place) if place else None if place is None else moment
+    if place is None:
+        return None
+    if isinstance(place, timezone):
+        return calendar.add_micros(moment, place.utcoffset(None) // timedelta(microseconds=1))
     if not 1 <= moment.year <= 9998:
         return moment
     local = _python_datetime(moment, UTC).astimezone(place)
@@ -49,8 +50,10 @@ def from_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
 def to_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     """Convert a moment from a zone to UTC."""
     place = _zone(zone)
-    if place is None or isinstance(place, int):
-        return calendar.add_micros(moment, -place) if place else None if place is None else moment
+    if place is None:
+        return None
+    if isinstance(place, timezone):
+        return calendar.add_micros(moment, -place.utcoffset(None) // timedelta(microseconds=1))
     if not 1 <= moment.year <= 9998:
         return moment
     local = _python_datetime(moment, place)
@@ -61,7 +64,7 @@ def to_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
 
 def _offset(local: datetime) -> int:
     """Return the microseconds from UTC to local time."""
-    return round((local.utcoffset() or timedelta()).total_seconds()) * calendar.SECOND
+    return (local.utcoffset() or timedelta()) // timedelta(microseconds=1)
 
 
 def _gap_end(local: datetime, before: int, after: int) -> CalendarMoment:
@@ -79,11 +82,11 @@ def _python_datetime(moment: CalendarMoment, zone: timezone | ZoneInfo) -> datet
 
 
 @lru_cache(1 << 8)
-def _zone(name: str) -> ZoneInfo | int | None:
-    """Return a time zone, or its microseconds from UTC if it is always the same; None for any other text."""
+def _zone(name: str) -> timezone | ZoneInfo | None:
+    """Return a time zone; None for any other text."""
     minutes = 0 if name.upper() in ("UTC", "SYSTEM") else zone_offset(name)
     if minutes is not None:
-        return minutes * 60 * calendar.SECOND
+        return timezone(timedelta(minutes=minutes))
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -133,14 +136,7 @@ def moment_of_text(text: str, zone: str, zeros: str) -> str:
 
 def parse_with_offset(text: str, zone: str) -> str | None:
     """Parse `2020-01-01 10:00:00+02:00` to a moment of the zone; None for other text."""
-    read = OFFSET.fullmatch(text.strip())
-    shown = spellings.moment(read[1], 6) if read else None
-    if read is None or shown is None or not re.search(r"\d[T ]\d", read[1]):
-        return None
-    minutes = 0 if read[2] else (int(read[4]) * 60 + int(read[5] or 0)) * (-1 if read[3] == "-" else 1)
-    universal = calendar.add_micros(calendar.parse_moment(shown), -minutes * 60_000_000)
-    local = None if universal is None else from_utc(universal, zone)
-    return None if local is None else calendar.moment_text(local)
+    return spellings.moment(text, 6, _zone(zone))
 
 
 def moment_of_number(number: str) -> str:

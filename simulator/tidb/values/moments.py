@@ -6,6 +6,7 @@ The month or the day may be 0. Only `in_range` checks the calendar.
 from __future__ import annotations
 
 import re
+from calendar import isleap
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from string import punctuation as PUNCTUATION
 from typing import NamedTuple
@@ -121,8 +122,7 @@ def in_range(moment: CoreTime, zero_in_date: bool = True, any_day: bool = False)
         return moment.hour < 24 and moment.minute < 60 and moment.second < 60
     if not zero_in_date and not (month and day):
         return False
-    leap = year % 4 == 0 and year % 100 != 0 or year % 400 == 0
-    days = 31 if any_day else DAYS[month] - (month == 2 and not leap) if month <= 12 else 0
+    days = 31 if any_day else DAYS[month] - (month == 2 and not isleap(year)) if month <= 12 else 0
     return (
         year <= 9999
         and month <= 12

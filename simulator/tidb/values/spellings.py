@@ -5,6 +5,8 @@ The result is None for what strict mode rejects, except zero dates, which dumps 
 
 from __future__ import annotations
 
+from datetime import tzinfo
+
 from simulator.tidb.values.durations import duration_text, text_duration
 from simulator.tidb.values.moments import InvalidDigits, in_range, text_moment
 
@@ -26,13 +28,13 @@ def timestamp(text: str, digits: int) -> str | None:
     return text_of_moment if EARLIEST <= text_of_moment[:19] <= LATEST and in_calendar(text_of_moment) else None
 
 
-def moment(text: str, digits: int) -> str | None:
+def moment(text: str, digits: int, zone: tzinfo | None = None) -> str | None:
     """Return a DATETIME, rounded to so many digits.
 
-    A text with a time zone is rejected, because the session's zone, to which TiDB converts it, is unknown.
+    A text with a time zone is converted to the session's zone, and rejected if that is unknown.
     """
     try:
-        parsed = text_moment(text, digits)
+        parsed = text_moment(text, digits, zone)
     except InvalidDigits:
         return None
     return parsed.text() if parsed is not None and in_range(parsed) else None
