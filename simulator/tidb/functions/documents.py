@@ -64,7 +64,7 @@ _READER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole, parse_float
 
 
 def parse_json(text: str) -> Document:
-    """Parse a document from a user. Raises Problem 3140 and 3157."""
+    """Parse a document from a user. Raises FunctionProblem 3140 and 3157."""
     if not text:
         raise FunctionProblem(3140, "Invalid JSON text: The document is empty")
     try:
@@ -85,7 +85,7 @@ def is_json(text: str) -> bool:
 
 
 def check_depth(document: Document) -> Document:
-    """Return the document. Raises Problem 3157 if it is nested too deeply."""
+    """Return the document. Raises FunctionProblem 3157 if it is nested too deeply."""
     if depth(document) - 1 > MAX_DEPTH:
         raise FunctionProblem(3157, "The JSON document exceeds the maximum depth.")
     return document

@@ -159,7 +159,7 @@ def is_date(text: str) -> bool:
 
 
 def read_moment(shown: str, kind: str, zone: str) -> tuple[CalendarMoment, bool]:
-    """Parse a text or a number; return the moment and whether it is a date. Raises Problem 1292."""
+    """Parse a text or a number; return the moment and whether it is a date. Raises FunctionProblem 1292."""
     text = shown if kind == "string" else spellings.number(shown)
     result = parse_text(text) or (parse_with_offset(shown, zone) if kind == "string" else None)
     if result is None:
@@ -168,7 +168,7 @@ def read_moment(shown: str, kind: str, zone: str) -> tuple[CalendarMoment, bool]
 
 
 def add_interval(start: CalendarMoment, by: Interval, sign: int) -> CalendarMoment:
-    """Add or subtract an interval. Raises Problem 1441."""
+    """Add or subtract an interval. Raises FunctionProblem 1441."""
     result: CalendarMoment | None = start
     if by.days or by.micros:
         result = calendar.add_micros(start, sign * (by.days * calendar.DAY + by.micros))

@@ -65,7 +65,7 @@ class _PathReader:
 
 @functools.lru_cache(1024)
 def parse_path(text: str) -> Path:
-    """Parse a path. Raises Problem 3143."""
+    """Parse a path. Raises FunctionProblem 3143."""
     reader = _PathReader(text)
     reader.blanks()
     if not reader.accept("$"):

@@ -40,7 +40,7 @@ def _compiled(pattern: str, flags: str) -> Any:
 
 
 def _pattern(pattern: str, match_type: str, ignore_case: bool) -> Any:
-    """Compile a pattern with match_type. Raises Problem 1139."""
+    """Compile a pattern with match_type. Raises FunctionProblem 1139."""
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
     flags = {"i"} if ignore_case else set()
@@ -52,7 +52,7 @@ def _pattern(pattern: str, match_type: str, ignore_case: bool) -> Any:
 
 
 def _from_position(text: str, place: int) -> str:
-    """Return the text from a position, counted from 1. Raises Problem 1139."""
+    """Return the text from a position, counted from 1. Raises FunctionProblem 1139."""
     if not 1 <= place <= len(text) and (text or place != 1):
         raise regexp_error("Index out of bounds in regular expression search")
     return text[place - 1 :]

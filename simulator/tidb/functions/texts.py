@@ -182,7 +182,7 @@ def bit_bytes(number: int, size: int) -> str:
 
 
 def bytes_as_text(text: str, charset: str = "") -> str:
-    """Decode bytes that are compared with text. Raises Problem 3854."""
+    """Decode bytes that are compared with text. Raises FunctionProblem 3854."""
     data = text.encode("latin-1")
     own = charset if charset in ("gbk", "gb18030") else "utf8mb4"
     try:

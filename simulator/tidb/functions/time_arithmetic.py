@@ -31,7 +31,7 @@ def leading_duration(text: str) -> tuple[int, bool]:
 
 
 def _parse_duration(text: str) -> int:
-    """Parse a duration. Raises Problem 1292, a warning in every sql_mode."""
+    """Parse a duration. Raises FunctionProblem 1292, a warning in every sql_mode."""
     result = spellings.duration(text, 6)
     if result is None:
         raise truncated_value("time", text, kind="W")

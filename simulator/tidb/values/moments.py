@@ -186,7 +186,7 @@ def text_moment(text: str, digits: int, zone: tzinfo | None = None, number: bool
     """Parse a date and time in any spelling of MySQL, rounded to so many digits, or return None (parseDatetime).
 
     A time with a time zone is converted to the session's `zone`. `number`: whether the text is that of a decimal.
-    Raises Broken.
+    Raises InvalidDigits.
     """
     head, named = _without_zone(text)
     head, fraction = _without_fraction(head)

@@ -32,7 +32,7 @@ def _failed(text: str) -> FunctionProblem:
 
 @lru_cache(1 << 10)
 def parse(text: str) -> Vector:
-    """Parse a vector. Raises Problem 1105."""
+    """Parse a vector. Raises FunctionProblem 1105."""
     try:
         numbers = json.loads(text, parse_constant=str)
     except ValueError:
