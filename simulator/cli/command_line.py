@@ -22,8 +22,8 @@ from simulator.cli.output import complain
 from simulator.cli.tree import commands
 from simulator.errors import SimulatorError, UserError, mask_secrets
 
-GENERATION = 100_000
-"""Threshold of Python's garbage collector: imports create many objects that stay."""
+GENERATION = 200_000
+"""Threshold of Python's garbage collector: imports create many objects that stay, 160,000 in a run."""
 
 COMPLETION = "_TICDC_SIM_COMPLETE"
 """The variable by which a shell asks click for a script, or for the words that may come next."""

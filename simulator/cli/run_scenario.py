@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator import releases
 from simulator.channel import DriverHost
@@ -17,9 +18,6 @@ from simulator.cli.run_report import Display, Summary
 from simulator.cli.sending import check_client, check_sink, check_storage, to_kafka
 from simulator.cli.truth import TruthRequest
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
-from simulator.consumer.event_lines import lines
-from simulator.consumer.message_reader import MessageReader
-from simulator.consumer.records import records_of_batch
 from simulator.engines import in_process
 from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.choice import chosen_master
@@ -28,8 +26,7 @@ from simulator.engines.tasks.progress import Listener
 from simulator.engines.work import Engine
 from simulator.errors import DeliveryError, UserError
 from simulator.releases import Release
-from simulator.run import execute, expectations, outputs, plan
-from simulator.run.execute import rehearse, rehearse_files
+from simulator.run import execute, outputs, plan
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.scenario import Scenario
@@ -41,8 +38,9 @@ from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.codecs.schema_registry import SchemaManager
 from simulator.ticdc.rules import changefeed_rules
-from simulator.truth import in_process as truth_in_process
-from simulator.truth.write import TruthEngine
+
+if TYPE_CHECKING:
+    from simulator.truth.write import TruthEngine
 
 
 @dataclass(frozen=True)
@@ -141,6 +139,10 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     """Check the scenario's expectations before anything is sent; raises ExpectationError."""
     if not planned.expected:
         return
+    from simulator.consumer.message_reader import MessageReader  # it takes long, and few runs expect something
+    from simulator.run import expectations
+    from simulator.run.rehearsal import rehearse, rehearse_files
+
     expectations.require_countable(changefeed, planned.expected)
     sent = expectations.SentEvents()
     if any(each.expectation.about_messages for each in planned.expected):
@@ -172,7 +174,7 @@ def _engines(master: str, asked: str, planned: Plan, display: Display) -> Iterat
         if asked == AUTO and planned.snapshot_pairs and not planned.faults:
             most = f"{in_process.SMALL_BYTES / 1e6:.0f} MB"
             display.note([f"snapshots of up to {most} are compared without Spark (--master {ON_SPARK!r} uses it)"])
-        yield Engines(in_process.run, truth_in_process.write)
+        yield Engines(in_process.run, _write_truth)
         return
     display.stage("starting Spark")
     spark = import_spark()
@@ -188,6 +190,13 @@ def _engines(master: str, asked: str, planned: Plan, display: Display) -> Iterat
         yield Engines(
             partial(beside, on_spark.run, session.result()), partial(beside, truth_on_spark.write, session.result())
         )
+
+
+def _write_truth(*call: Any) -> Counter[int]:
+    """Write the rows of a truth in this process."""
+    from simulator.truth import in_process as truth_in_process  # it takes long, and few runs write a truth
+
+    return truth_in_process.write(*call)
 
 
 @contextmanager
@@ -220,6 +229,9 @@ def output_of(
 
 def show_messages(batch: Any, schemas: SchemaManager) -> None:
     """Print messages decoded, one line per event."""
+    from simulator.consumer.event_lines import lines  # it takes long, and few runs print their messages
+    from simulator.consumer.records import records_of_batch
+
     texts = {id: schema.text for id, schema in dict(schemas.known).items()}
     sys.stdout.write("".join(f"{line}\n" for line in lines(records_of_batch(batch), schemas=texts)))
     sys.stdout.flush()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator import tso
 from simulator.cli.output import show_lines
@@ -25,9 +25,10 @@ from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.truth import directory
-from simulator.truth.expected_rows import ExpectedRows, expected_rows
-from simulator.truth.write import TruthEngine, about_run, write
+
+if TYPE_CHECKING:
+    from simulator.truth.expected_rows import ExpectedRows
+    from simulator.truth.write import TruthEngine
 
 NOW = re.compile("0+(ms|s|m|h|d)")
 TSO = re.compile("[0-9]{17,}")
@@ -38,6 +39,8 @@ NOT_WRITTEN = "no truth was written"
 def check(options: dict[str, Any]) -> None:
     """Check the options; raises UserError."""
     if options["truth"] is not None:
+        from simulator.truth import directory
+
         directory.check(options["truth"], options["truth_format"])
     elif options["at"] is not None:
         raise UserError("--at says of when the truth is; --truth DIR says where it goes")
@@ -125,12 +128,15 @@ class TruthRequest:
 
     @cached_property
     def _final(self) -> ExpectedRows:
-        return expected_rows(self.plan, self.rules, self.seed, tso.compose(self.plan.timeline.end_ms))
+        return self._computed(tso.compose(self.plan.timeline.end_ms))
 
     def _expected_rows(self, ts: int) -> ExpectedRows:
         """Return the rows at a watermark; raises UserError if they are unknown."""
-        if ts == tso.compose(self.plan.timeline.end_ms):
-            return self._final
+        return self._final if ts == tso.compose(self.plan.timeline.end_ms) else self._computed(ts)
+
+    def _computed(self, ts: int) -> ExpectedRows:
+        from simulator.truth.expected_rows import expected_rows  # it takes long, and few runs write a truth
+
         return expected_rows(self.plan, self.rules, self.seed, ts)
 
     def _write(
@@ -141,6 +147,8 @@ class TruthRequest:
         ts: int,
         sums: ChangeSums = MappingProxyType({}),
     ) -> Mapping[str, int]:
+        from simulator.truth.write import about_run, write
+
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))
         plan, rules = self.plan, self.rules

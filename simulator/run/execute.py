@@ -9,8 +9,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
@@ -20,29 +18,22 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.columns.change_sums import ChangeSums, merged_sums, sums_of_kinds
-from simulator.consumer.storage.directory import StorageDirectory
-from simulator.consumer.storage.events import FileEvent, events
-from simulator.engines import in_process
 from simulator.engines.stages import RowRules
-from simulator.engines.tasks import send
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
-from simulator.engines.tasks.progress import Listener, Reporter
+from simulator.engines.tasks.progress import Listener
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import Engine, Work
 from simulator.errors import DeliveryError, EncodeError
-from simulator.faults.pipeline import InjectedFaults, Injection
+from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
-from simulator.run.outputs import MemoryOutput, Output, StorageOutput, resumed
+from simulator.run.outputs import Output, resumed
 from simulator.run.plan import Plan, SnapshotPair
 from simulator.run.plan.present import present_tables
-from simulator.sinks.external_storage import ExternalStorage
-from simulator.sinks.memory import Message
 from simulator.sinks.records import DeliveryReport
 from simulator.sources.diff import ChangeClock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
-from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent
 
 
@@ -133,50 +124,6 @@ def work_of(
     comparison = comparison_of(plan, seed)
     until = tso.FOREVER if plan.stopped is None else plan.stopped.until
     return Work(before, after, comparison, rules, spec, plan.input_bytes, plan.rows, plan.older_rows, until, faults)
-
-
-def rehearse(
-    plan: Plan, changefeed: Changefeed, release: Release, seed: int
-) -> tuple[list[Message], Sequence[Injection], Mapping[int, str]]:
-    """Play a plan into memory before it is sent; return all messages, the faults injected, and the schemas that
-    messages name, by id. Raises SimulatorError.
-
-    The messages equal those of the run, except if a broker allows only smaller messages.
-    """
-    messages: list[Message] = []
-    output = MemoryOutput(changefeed, messages)
-    injections = _play(plan, output, release, seed)
-    schemas = {number: schema.text for number, schema in output.schemas.known.items()}
-    return messages, injections, schemas
-
-
-def rehearse_files(plan: Plan, changefeed: Changefeed, release: Release, seed: int) -> list[FileEvent]:
-    """Play a plan into a temporary directory before it is written to its storage; return the events of all files.
-
-    CSV has the commit-ts of rows there, even if the changefeed leaves it out. Raises SimulatorError.
-    """
-    assert changefeed.storage is not None
-    codec = changefeed.codec
-    with TemporaryDirectory() as directory:
-        storage = replace(changefeed.storage, uri=Path(directory).as_uri())
-        timed = replace(codec, csv=replace(codec.csv, include_commit_ts=True))
-        changefeed = replace(changefeed, storage=storage, codec=timed)
-        output = StorageOutput(changefeed, release)
-        _play(plan, output, release, seed)
-        return list(events(StorageDirectory(ExternalStorage(storage.uri, "sink-uri"), changefeed)))
-
-
-def _play(plan: Plan, output: MemoryOutput, release: Release, seed: int) -> Sequence[Injection]:
-    """Play a plan into an output of this process, and close it; return the faults injected."""
-    work = work_of(plan, output.for_plan(plan), release, seed, 0.0, None)
-    rows, owned, spec = in_process.ordered_rows(work, True)
-    faults = InjectedFaults(plan.faults, seed)
-    faults.begin(spec)
-    sent = send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), None, faults)
-    output.close()
-    if sent.stopped is not None:
-        raise sent.stopped
-    return faults.injections
 
 
 def comparison_of(plan: Plan, seed: int) -> Comparison:

@@ -43,6 +43,9 @@ SPREAD = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]
 
 T = TypeVar("T")
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+"""Commands that are measured start with bytecode, as an installed program does, from their second run on."""
+
 
 def options(about: str | None, choices: Mapping[str, Iterable[str]] | None = None, **defaults: Any) -> Any:
     """The options of this command line: a tuple takes several values, False is a switch, a type has no default."""
