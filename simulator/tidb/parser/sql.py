@@ -21,6 +21,7 @@ from simulator.tidb.parser.ddl import alter_table as alter
 from simulator.tidb.parser.ddl import statements as ddl
 from simulator.tidb.parser.ddl.statements import Phrase, fail_at_first_words, first_words, next_words
 from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_load_data, parse_replace, parse_update
+from simulator.tidb.parser.plain_literals import without_literals
 from simulator.tidb.parser.splitting import only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
@@ -80,9 +81,13 @@ def parse_sql(
     Raises SqlError: 1064 with line and column for what TiDB cannot parse and for a second statement, 1235 for what is
     not simulated. Raises DdlError for DDL that is wrong in itself.
     """
-    if parameters is None:
-        return _parse_text(text, sql_mode, parameters)
-    return TEMPLATES.statement((text, sql_mode), partial(_parse_text, text, sql_mode), parameters)
+    written = partial(_parse_text, text, sql_mode, parameters)
+    if parameters is not None:
+        return TEMPLATES.statement((text, sql_mode), written, partial(_parse_text, text, sql_mode), parameters)
+    if len(text) >= LEAST:
+        return written()
+    shape, values = without_literals(text)
+    return TEMPLATES.statement((shape, sql_mode, "literals"), written, partial(_parse_text, shape, sql_mode), values)
 
 
 TEMPLATES = Templates()

@@ -1,18 +1,19 @@
-"""Statements that are parsed once for many parameters: the tree of a prepared statement, with places for its values.
+"""Statements that are parsed once for many values: trees with places for parameters, or for literals of the text.
 
 A template is for values of the same kinds. It is made by two parses with different values, and only if the values of the
 first one, replaced in its tree by those of the second, give the tree of the second: what the parser derives of a value,
-such as the name of a column, is then no part of the tree.
+such as the name of a column, is then no part of the tree. For literals, the tree must be that of the text, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import partial
+from enum import Enum
 from typing import Any, TypeAlias
 
 from simulator.errors import SimulatorError
+from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
 from simulator.tidb.syntax.session import SqlStatement
 
@@ -31,27 +32,37 @@ OTHERS = {
 MOST = 256
 
 
+class Seen(Enum):
+    """What is known of a statement without a template."""
+
+    ONCE = "once"
+    PARSED = "always parsed"
+
+
 class Templates:
     """The newest templates. A statement has one from its second execution on."""
 
     def __init__(self) -> None:
-        self._fills: dict[object, Fill | None] = {}
+        self._fills: dict[object, Fill | Seen] = {}
 
-    def statement(self, text: object, parse: Parse, values: Sequence[Node]) -> SqlStatement | None:
-        """Return the tree of a statement with values, as `parse` does. Raises what that raises."""
+    def statement(
+        self, text: object, written: Callable[[], SqlStatement | None], parse: Parse, values: Sequence[Node]
+    ) -> SqlStatement | None:
+        """Return the tree of a statement with values, as `written` does, which parses it as it is; `parse` takes values for
+        its parameters. Raises what `written` raises."""
         key = text, kinds_of(values)
-        if key not in self._fills:
-            statement = parse(values)
+        fill = self._fills.get(key)
+        if fill is not None and not isinstance(fill, Seen):
+            return fill(values)
+        statement = written()
+        if fill is None:
             if len(self._fills) >= MOST:
                 self._fills.clear()
-            self._fills[key] = partial(self._second, key, parse)
-            return statement
-        fill = self._fills[key]
-        return parse(values) if fill is None else fill(values)
-
-    def _second(self, key: object, parse: Parse, values: Sequence[Node]) -> SqlStatement | None:
-        self._fills[key] = template_of(parse, values)
-        return parse(values)
+            self._fills[key] = Seen.ONCE
+        elif fill is Seen.ONCE:
+            made = None if isinstance(statement, Statement) else template_of(parse, values)
+            self._fills[key] = made if made is not None and made(values) == statement else Seen.PARSED
+        return statement
 
 
 def kinds_of(values: Sequence[Node]) -> tuple[object, ...]:
@@ -72,14 +83,14 @@ def template_of(parse: Parse, values: Sequence[Node]) -> Fill | None:
         return None
     places = {id(value): place for place, value in enumerate(values)}
     found: list[int] = []
-    statement = parse(values)
-    if not values:
-        return lambda values: statement
-    fill = _filler(statement, places, found)
-    if fill is None or sorted(found) != list(range(len(values))):
-        return None
-    others = [_other(value) for value in values]
     try:
+        statement = parse(values)
+        if not values:
+            return lambda values: statement
+        fill = _filler(statement, places, found)
+        if fill is None or sorted(found) != list(range(len(values))):
+            return None
+        others = [_other(value) for value in values]
         return fill if fill(others) == parse(others) else None
     except SimulatorError:
         return None

@@ -43,10 +43,10 @@ def _parse_number(cursor: Cursor) -> Node:
     text = cursor.literal().lower()
     if not set(text) <= set("0123456789.e+-") or text.endswith("e") or not text[0].isdigit() and text[0] != ".":
         cursor.fail(f"{text!r} is not a number", at)
-    return number_literal(cursor, text)
+    return number_literal(text)
 
 
-def number_literal(cursor: Cursor, text: str) -> Literal:
+def number_literal(text: str) -> Literal:
     """Return a number as TiDB keeps it: an integer of up to 64 bits, else a decimal, or a float with an exponent."""
     if "e" in text:
         value = float(text)
@@ -74,7 +74,7 @@ def parse_fraction(cursor: Cursor) -> Node:
     text = cursor.literal().lower()
     if "." in text:
         cursor.unexpected("an operator")
-    return number_literal(cursor, f".{text}")
+    return number_literal(f".{text}")
 
 
 def _parse_hex(cursor: Cursor) -> Node:
