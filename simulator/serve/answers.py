@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from mysql_mimic import packets
 from mysql_mimic.types import Capabilities, ServerStatus, uint_1, uint_2, uint_4, uint_len
@@ -37,7 +38,7 @@ class Answers:
     ) -> bytes:
         """Return the answer to a command without rows, and what the statement did."""
         if outcome is None:
-            return wire.ok_packet(self._capabilities, self._status | flags)
+            return wire.ok_packet(self._capabilities, self._status(flags))
         affected, info, warnings = outcome.affected, "", len(outcome.warnings)
         if isinstance(statement, Update):
             info = f"Rows matched: {outcome.matched}  Changed: {outcome.affected}  Warnings: {warnings}"
@@ -51,7 +52,7 @@ class Answers:
         elif isinstance(statement, Insert) and (statement.rows is None or len(statement.rows) > 1):
             duplicates = outcome.matched - outcome.affected
             info = f"Records: {outcome.matched}  Duplicates: {duplicates}  Warnings: {warnings}"
-        return wire.ok_packet(self._capabilities, self._status | flags, affected, outcome.insert_id, warnings, info)
+        return wire.ok_packet(self._capabilities, self._status(flags), affected, outcome.insert_id, warnings, info)
 
     def columns(self, columns: Sequence[ResultColumn], has_rows: bool = True) -> Iterator[bytes]:
         """Yield the packets before the rows of a result; without `has_rows`, before those of a cursor."""
@@ -77,20 +78,28 @@ class Answers:
         """Return the packet after the last row."""
         warnings = 0 if outcome is None else len(outcome.warnings)
         if Capabilities.CLIENT_DEPRECATE_EOF in self._capabilities:
-            return wire.ok_packet(self._capabilities, self._status | flags, warnings=warnings, is_end=True)
-        return packets.make_eof(self._capabilities, self._status | flags, warnings)
+            return wire.ok_packet(self._capabilities, self._status(flags), warnings=warnings, is_end=True)
+        return packets.make_eof(self._capabilities, self._status(flags), warnings)
 
     def _separator(self) -> Iterator[bytes]:
         if Capabilities.CLIENT_DEPRECATE_EOF not in self._capabilities:
-            yield packets.make_eof(self._capabilities, self._status)
+            yield packets.make_eof(self._capabilities, self._status(NO_FLAGS))
 
-    @property
-    def _status(self) -> ServerStatus:
-        status, session = NO_FLAGS, self._client.session
-        if session.settings.autocommit:
-            status |= ServerStatus.SERVER_STATUS_AUTOCOMMIT
-        if session.transaction is not None:
-            status |= ServerStatus.SERVER_STATUS_IN_TRANS
-        if "NO_BACKSLASH_ESCAPES" in session.settings.sql_mode:
-            status |= ServerStatus.SERVER_STATUS_NO_BACKSLASH_ESCAPES
-        return status
+    def _status(self, flags: ServerStatus) -> ServerStatus:
+        """Return flags with those of the session."""
+        session = self._client.session
+        settings = session.settings
+        return _status_of(
+            flags, settings.autocommit, session.transaction is not None, "NO_BACKSLASH_ESCAPES" in settings.sql_mode
+        )
+
+
+@cache
+def _status_of(flags: ServerStatus, autocommit: bool, in_transaction: bool, without_escapes: bool) -> ServerStatus:
+    if autocommit:
+        flags |= ServerStatus.SERVER_STATUS_AUTOCOMMIT
+    if in_transaction:
+        flags |= ServerStatus.SERVER_STATUS_IN_TRANS
+    if without_escapes:
+        flags |= ServerStatus.SERVER_STATUS_NO_BACKSLASH_ESCAPES
+    return flags

@@ -257,6 +257,7 @@ def _collate(node: syntax.Collate, scope: Scope) -> Expression:
 
 _COMPILERS: dict[type[syntax.Node], Callable[[Any, Scope], Expression]] = {
     syntax.Literal: lambda node, scope: literal_value(node),
+    syntax.Parameter: lambda node, scope: Expression(lambda row, context: context.parameter, "int", is_constant=True),
     syntax.Word: lambda node, scope: Expression(fixed(node.text), "word", constant=node.text, is_constant=True),
     syntax.ColumnName: lambda node, scope: scope.column(node),
     syntax.Unary: _unary,

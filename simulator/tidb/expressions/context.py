@@ -28,6 +28,8 @@ class Context:
 
     user = ""
     """The name of the session's user."""
+    parameter = 0
+    """The integer that a kept plan has in this execution."""
 
     def __init__(
         self,

@@ -145,6 +145,11 @@ class ContextExpression(Node):
     """A tree of `syntax.queries` for the SQL engine. None for what is not simulated."""
 
 
+@dataclass(frozen=True)
+class Parameter(Node):
+    """An integer that each execution of a kept plan has anew."""
+
+
 def names_in(node: Node) -> tuple[ColumnName, ...]:
     """Return every column name in the expression, unordered and with repetitions, without those in context expressions."""
     names: list[ColumnName] = []

@@ -53,7 +53,8 @@ class Templates:
         key = text, kinds_of(values)
         fill = self._fills.get(key)
         if fill is not None and not isinstance(fill, Seen):
-            return fill(values)
+            filled: SqlStatement | None = fill(values)
+            return filled
         statement = written()
         if fill is None:
             if len(self._fills) >= MOST:

@@ -11,8 +11,9 @@ from simulator.tidb.engine.queries.common_tables import with_common_tables
 from simulator.tidb.engine.queries.compilation import new_compilation
 from simulator.tidb.engine.queries.filters import TableRelation, compile_condition, filtered
 from simulator.tidb.engine.queries.locking import Locking
+from simulator.tidb.engine.queries.plans import kept_plan, plan_query
 from simulator.tidb.engine.queries.relation import CELL_SIZE, CHECKED_ROWS, ROW_SIZE, Base, Relation, Values, held
-from simulator.tidb.engine.queries.results import result_column, sent
+from simulator.tidb.engine.queries.results import result_column
 from simulator.tidb.engine.queries.selects import build_query
 from simulator.tidb.engine.queries.sorting import SortKey, limited, sort_key, sorted_rows
 from simulator.tidb.engine.queries.sources import build_source
@@ -31,24 +32,21 @@ NO_LIMIT = 2**64 - 1
 
 def run_query(query: QueryTree, context: StatementContext) -> ResultSet:
     """Return the rows of a query. Raises SqlError."""
-    compilation = new_compilation(context)
-    relation = build_query(limited_query(query, context), QueryScope(compilation))
-    evaluate_subqueries(compilation)
-    if relation.unprojected is not None:
-        rows, values, fields = relation.unprojected
-        makers = [sent(value, field) for value, field in zip(values, fields, strict=True)]
-        found = rows(context)
-    else:
-        makers = [sent(field.value) for field in relation.fields]
-        found = relation.rows(context)
+    query = limited_query(query, context)
+    plan = kept_plan(query, context)
+    if plan is None:
+        compilation = new_compilation(context)
+        plan = plan_query(query, compilation)
+        evaluate_subqueries(compilation)
+    rows, makers, columns = plan
     sent_rows = list[tuple[bytes | None, ...]]()
     size = ROW_SIZE + CELL_SIZE * len(makers)
-    for count, row in enumerate(found, 1):
+    for count, row in enumerate(rows(context), 1):
         sent_rows.append(tuple([make(row, context) for make in makers]))
         if not count % CHECKED_ROWS:
             context.check()
             context.hold(CHECKED_ROWS * size)
-    return ResultSet(tuple(map(result_column, relation.fields)), sent_rows)
+    return ResultSet(columns, sent_rows)
 
 
 def limited_query(query: QueryTree, context: StatementContext) -> QueryTree:
