@@ -335,8 +335,10 @@ class Transaction(Owner):
             raise LockWait(owner)
 
     def write(self, ts: int, safe_ts: int) -> None:
-        """Write the buffer into the tables as a commit at `ts`."""
-        for (stored, ordinal), changes in groupby(self.changes(), lambda change: change[:2]):
+        """Write the buffer into the tables as a commit at `ts`. Nothing can be read or taken back after it."""
+        changed = self.changes()
+        self._rows, self._undo = {}, []
+        for (stored, ordinal), changes in groupby(changed, lambda change: change[:2]):
             layout = layout_of(stored.table)
             versions = ((change.handle, Version(ts, change.after, layout)) for change in changes)
             stored.partitions[ordinal].write_all(versions, safe_ts)
