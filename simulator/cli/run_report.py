@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from time import monotonic, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.status import Status
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -28,6 +27,9 @@ from simulator.quantities import counted, sized
 from simulator.run.execute import RunResult
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 MANY = 40
 """Tables or partitions that are shown one by one; the summary file has all."""
@@ -172,6 +174,9 @@ class Display:
         """Show progress until the block ends; `reads` is whether the run compares snapshots before it sends."""
         stage = READING if reads else "sending"
         self._console.print(f"{stage} …", style="dim")
+        if not self._console.is_terminal:
+            yield
+            return
         status = self._status = self._console.status(stage)
         try:
             status.start()

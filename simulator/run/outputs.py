@@ -24,7 +24,6 @@ from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.multi_sink import MultiSink
 from simulator.sinks.records import Sink, require_delivered
-from simulator.sinks.schema_registry import ConfluentRegistry
 from simulator.sinks.storage.settings import StorageSettings
 from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.changefeed import Changefeed, Storage
@@ -159,6 +158,8 @@ def _registered(changefeed: Changefeed) -> SchemaManager:
     """Return the schemas of the changefeed's registry; raise DeliveryError if it does not answer."""
     if not CODECS[changefeed.codec.protocol].needs_registry:
         return SchemaManager()
+    from simulator.sinks.schema_registry import ConfluentRegistry  # it takes long, and few protocols need it
+
     tls = changefeed.kafka.tls if changefeed.codec.schema_registry_tls else None
     registry = ConfluentRegistry(changefeed.codec.schema_registry, tls)
     registry.check()

@@ -175,7 +175,7 @@ def test_small_files_of_many_tables_are_one_task_and_few_batches(
         define(tmp_path, "`id` int PRIMARY KEY)", name=f"t{number:02}")
         pq.write_table(pa.table({"ID": pa.array([number, 100], pa.int32())}), tmp_path / f"shop.t{number:02}.parquet")
     with monkeypatch.context() as patch:
-        patch.setattr(parquet.pq, "ParquetFile", None)
+        patch.setattr(pq, "ParquetFile", None)
         (planned,) = pieces.divide_into_tasks(scans(tmp_path))
     assert len(planned) == 60 and len(pickle.dumps(planned)) < 60 * 3000
     (batch,) = state_batches(planned)

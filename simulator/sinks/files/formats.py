@@ -10,17 +10,20 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from simulator import tso
 from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.records import DeliveryReport, PartitionCounter, PartitionRecords, Records
 from simulator.sinks.synchronous import SynchronousSink
 from simulator.ticdc.codecs.binary import base64
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 
 class PartitionFiles(SynchronousSink):
@@ -148,6 +151,8 @@ class ParquetFiles(PartitionFiles):
         return super().close()
 
     def _deliver(self, run: PartitionRecords, offset: int) -> None:
+        import pyarrow.parquet as pq  # it takes long, and few runs write it
+
         place = run.topic, run.partition
         if place not in self._writers:
             self._writers[place] = pq.ParquetWriter(self._path(run), SCHEMA, compression="lz4", use_dictionary=False)
@@ -172,6 +177,8 @@ def table(records: Records, topic: str, partition: int, offset: int) -> pa.Table
 def write_empty(path: Path) -> None:
     """Write the file of a partition without records."""
     if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
         pq.write_table(SCHEMA.empty_table(), path)
     else:
         path.touch()

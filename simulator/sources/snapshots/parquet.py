@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from simulator import files
 from simulator.errors import SnapshotError
@@ -21,6 +21,9 @@ from simulator.sources.snapshots.records import RawRows, unknown_column
 from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.values.conversion import tagged
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 ROWS = 16_384
 """Maximum rows of a batch."""
@@ -90,6 +93,8 @@ def names(part: FilePart) -> list[str]:
 @contextmanager
 def _opened(part: FilePart) -> Iterator[pq.ParquetFile]:
     """Open the file; its errors become SnapshotError with one line."""
+    import pyarrow.parquet as pq  # it takes long, and few runs read it
+
     try:
         with (
             files.open_file(part.place) as opened,

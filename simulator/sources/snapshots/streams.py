@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -16,7 +15,6 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-from crc32c import crc32c
 
 from simulator import files, limits
 from simulator.errors import SnapshotError, UserError
@@ -181,6 +179,8 @@ def _plain(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
 
 def _snappy(file: BinaryIO, path: str) -> Iterator[bytes]:
     """Yield the chunks of snappy's framing format, which Dumpling writes, with their checksums verified."""
+    from crc32c import crc32c  # it takes long, and few files are compressed so
+
     codec = pa.Codec("snappy")
     while header := file.read(4):
         kind, size = header[0], int.from_bytes(header[1:4], "little")
@@ -228,6 +228,8 @@ def cut(part: FilePart, quotes: bytes, stop: int, escape: bool, room: int) -> tu
     if not _is_plain(part) or last - first <= room + room // 2:
         return (part,)
     marks = [_not_escaped(part.place, offset) for offset in range(first, last, room)] + [last]
+    from concurrent.futures import ThreadPoolExecutor  # it takes long, and few files are cut
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         passages = list(pool.map(lambda span: _passage(part.place, span, quotes, escape), zip(marks, marks[1:])))
     starts = [first]
