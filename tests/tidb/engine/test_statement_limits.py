@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from support.upstreams import cases, played, refused, rows_in
 
@@ -50,3 +52,29 @@ def test_rows_above_tidb_mem_quota_query_end_a_statement(monkeypatch: pytest.Mon
         TABLE,
     )
     assert error.startswith("8175 ") and "exceeding the allowed memory limit" in error
+
+
+SMALL = cases("""
+    INSERT INTO t VALUES (7, 'a')
+    INSERT INTO t VALUES (7 + 1, DEFAULT), (9, b)
+    REPLACE INTO t VALUES (1, 'b')
+    INSERT INTO t VALUES (1, 'c') ON DUPLICATE KEY UPDATE b = VALUES(b)
+    UPDATE t SET b = CONCAT(id, 'd') WHERE id = 1
+    DELETE FROM t WHERE id = 1
+    SELECT id FROM t WHERE id = 1
+""")
+
+
+@pytest.mark.parametrize("statement", [case[0] for case in SMALL])
+def test_what_a_small_statement_holds_is_freed_without_garbage_collection(statement: str) -> None:
+    """Circles of references in each INSERT took a quarter of the time of 100,000 of them."""
+    upstream = played("SELECT 1", TABLE).upstream
+    played(statement, upstream)
+    upstream = played("SELECT 1", TABLE).upstream
+    gc.collect()
+    gc.disable()
+    try:
+        played(statement, upstream)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

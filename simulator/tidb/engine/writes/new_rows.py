@@ -37,11 +37,6 @@ class ValueRows:
         kinds = set(map(type, chain.from_iterable(rows)))
         if DefaultValue in kinds or not all(rows) or any(column.generated for column in columns):
             self._check_defaults(columns)
-        self._targets = [
-            (number, values.place_of[column.name], column, self._loader(column))
-            for number, column in enumerate(columns)
-            if not column.generated
-        ]
         self._evaluated: dict[tuple[str, Node | int], Evaluate] = {}
         self._seen: list[object] = []
         """The row as the expressions of VALUES see it."""
@@ -70,13 +65,18 @@ class ValueRows:
 
     def rows(self, named: Sequence[Column]) -> Iterator[Cells]:
         """Yield the rows. Raises SqlError for the first one that does not fit."""
-        start = self._values.start({column.name for column in named})
+        start, place_of = self._values.start({column.name for column in named}), self._values.place_of
+        targets = [
+            (number, place_of[column.name], column, self._loader(column))
+            for number, column in enumerate(named)
+            if not column.generated
+        ]
         referenced = self._referenced() if self._references else []
         for number, nodes in enumerate(self._rows, 1):
             cells = [*start]
             if referenced:
                 self._seen = [*referenced]
-            for position, place, column, load in self._targets:
+            for position, place, column, load in targets:
                 cells[place] = cell = load(nodes[position], number) if nodes else self._values.default(column)()
                 if referenced and not (nodes and is_default(nodes[position])):
                     self._seen[place] = cell
