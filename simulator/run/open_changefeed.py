@@ -228,8 +228,10 @@ class OpenChangefeed:
         except ChangefeedStopped as error:
             stop, behind, result = error, error.behind, error.result
         last_ms = behind.now_ms
-        catalogs = [before.catalog, *(event.after for event in events if isinstance(event, CompletedDdl))]
-        behind = replace(behind, catalog=catalogs[-1]).passed(1)
+        for event in events:
+            if isinstance(event, CompletedDdl):
+                behind = replace(behind, catalog=event.after)
+        behind = behind.passed(1)
         if stop is not None:
             raise ChangefeedStopped(stop, behind, result)
         return behind, result, last_ms

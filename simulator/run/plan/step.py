@@ -59,7 +59,7 @@ class RunPosition:
 
     def not_before(self, now_ms: int) -> RunPosition:
         """Return the position at a millisecond, or this one if it is later; raises UserError as `passed`."""
-        return self.passed(max(0, now_ms - self.now_ms))
+        return self if now_ms <= self.now_ms else self.passed(now_ms - self.now_ms)
 
     def passed(self, milliseconds: int) -> RunPosition:
         """Return the position some milliseconds later; raises UserError behind the last TSO."""

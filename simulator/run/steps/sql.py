@@ -222,8 +222,8 @@ def scripted_changes(
     """Yield the changes of a table with their commit-ts (ROW_CHANGES with row_id) if it is replicated."""
     version = position.versions.get((changes.table.schema, changes.table.name))
     if version is not None and len(commit_ts):
-        physical_tables = pa.array(context.versions.places[version].indexes, pa.int32())
-        table = physical_tables.take(changes.partition)
+        physical_tables = np.array(context.versions.places[version].indexes, np.int32)
+        table = pa.array(physical_tables[changes.partition.to_numpy()])
         rules = context.rules
         zone = zone_of_rows(rules.changefeed.codec.time_zone, rules.release)
         before = filled_images(changes.before, changes.lacking, changes.table, rules.release, zone)
@@ -232,7 +232,8 @@ def scripted_changes(
         after = before if changes.are_rewritten else changes.after
         columns = [pa.array(commit_ts), table, changes.handle, before, after, changes.row_id]
         rows = pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
-        rows = rows if sends_empty_changes(rules) else _with_images(rows)
+        if before.null_count and after.null_count and not sends_empty_changes(rules):
+            rows = rows.filter(pc.or_(before.is_valid(), after.is_valid()))
         yield from [rows] * (rows.num_rows > 0)
 
 
@@ -247,13 +248,6 @@ def _sends_empty_deletes(table: Table, rules: ChangefeedRules) -> bool:
     if rules.changefeed.codec.enable_old_value or rules.release.empty_deletes == "none":
         return False
     return table.clustered or rules.release.empty_deletes == "keyed" and bool(handle_key(table))
-
-
-def _with_images(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the row changes with at least one image."""
-    if not rows["before"].null_count or not rows["after"].null_count:
-        return rows
-    return rows.filter(pc.or_(rows["before"].is_valid(), rows["after"].is_valid()))
 
 
 def with_upstream(position: RunPosition, context: PlanContext) -> RunPosition:
