@@ -46,7 +46,7 @@ def code() -> tuple[tuple[Docstring, ...], frozenset[str]]:
         names.add(path.stem)
         described = {id(node): node for node in docstrings(tree)}
         where = path.relative_to(PACKAGE.parent)
-        found += [Docstring(f"{where}:{node.lineno}", node.value) for node in described.values()]
+        found += [Docstring(f"{where}:{node.lineno}", str(node.value)) for node in described.values()]
         for node in ast.walk(tree):
             if id(node) not in described:
                 names.update(named(node))
