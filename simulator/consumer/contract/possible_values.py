@@ -9,7 +9,7 @@ from simulator.columns import row_image
 from simulator.consumer.decode import LOST
 from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.model.types import family
+from simulator.tidb.model.types import ColumnType, family
 
 DAY, CLOCK = "[0-9]{4}-(0[0-9]|1[0-2])-([0-2][0-9]|3[01])", r"[0-5][0-9]:[0-5][0-9](\.[0-9]+)?"
 FORMS = {
@@ -34,15 +34,19 @@ def check_values(images: pa.Array, table: Table) -> None:
         return
     cells = row_image.split(there, len(visible_columns(table)))
     for place, column in enumerate(visible_columns(table)):
-        kind = family(column.type)
-        if kind in FORMS:
-            right = pc.match_substring_regex(cells.cells(place), f"^({FORMS[kind]})$")
-        elif kind == "string" and column.type.length > 0:
-            right = pc.less_equal(pc.binary_length(cells.cells(place)), MOST_BYTES * column.type.length)
-        else:
-            continue
-        if not pc.all(right).as_py():
+        right = possible(column.type, cells.cells(place))
+        if right is not None and not pc.all(right).as_py():
             _refuse(cells.cells(place).filter(pc.invert(right)), column.name, column.type.name)
+
+
+def possible(type: ColumnType, cells: pa.Array) -> pa.Array | None:
+    """Return which cells are texts of the type's values, null for NULL; None for a type of which all texts are."""
+    kind = family(type)
+    if kind in FORMS:
+        return pc.match_substring_regex(cells, f"^({FORMS[kind]})$")
+    if kind == "string" and type.length > 0:
+        return pc.less_equal(pc.binary_length(cells), MOST_BYTES * type.length)
+    return None
 
 
 def _refuse(cells: pa.Array, name: str, type: str) -> None:

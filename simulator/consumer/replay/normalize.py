@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask, binary, buffers
+from simulator.consumer.contract.possible_values import possible
 from simulator.consumer.decode import LOST
 from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.tidb.datums.changed_types import convert_text
@@ -162,8 +163,10 @@ def _source_cells(source: ColumnSource, cells: Sequence[pa.Array], rows: int) ->
 
 
 def _converted(before: ColumnType, after: ColumnType, cells: pa.Array) -> pa.Array:
-    """Convert cells to another type. Those whose new value cannot be determined become unknown."""
+    """Convert cells to another type. Those whose new value cannot be determined become unknown, impossible ones too."""
     hidden = is_unknown(cells)
+    if (right := possible(before, cells)) is not None:
+        hidden |= ~as_mask(right.fill_null(True))
     text = pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), cells)
     now = convert_text(before, after, text).cast(pa.binary())
     lost = as_mask(pc.is_null(now)) & (hidden | as_mask(pc.is_valid(cells)))

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, family, is_binary, is_text
 from simulator.tidb.values import decimals, documents, numbers, strings, times
-from simulator.tidb.values.kernels import utf8
+from simulator.tidb.values.kernels import null_unless, utf8
 
 Test = Callable[[pa.DataType], bool]
 
@@ -60,10 +60,12 @@ _READERS: dict[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
     "string": strings.text,
     "text": strings.text,
     "enum": strings.enum,
+    # an INSERT takes 0 as the year 0 and '0' as 2000; of the two, dumps have the first
+    "year": lambda type, text: null_unless(pc.equal(text, "0"), text),
     "json": lambda type, text: documents.document(text),
     "vector": lambda type, text: documents.vector(type.length, text),
 }
-"""The conversions from text, by family, for usual spellings; YEAR and SET have none."""
+"""The conversions from text, by family, for usual spellings; SET has none."""
 
 
 def insert_text(raw: pa.Array) -> pa.Array:

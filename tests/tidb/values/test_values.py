@@ -70,6 +70,7 @@ CASES: list[tuple[str, str | bytes, str | None]] = [
     ("float(5,2)", "1.239", "1.24"),
     ("year", "2020", "2020"),
     ("year", "0000", "0"),
+    ("year", "0", "0"),
     ("year", "70", "1970"),
     ("year", "69", "2069"),
     ("year", "1900", REJECTED),
