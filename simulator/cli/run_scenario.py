@@ -130,8 +130,10 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     finally:
         if options["summary"] is not None:
             summary.write(options["summary"])
-    if stopped := account.stopped or planned.stopped:
-        raise stopped
+    if account.stopped is not None:
+        raise account.stopped[1]
+    if planned.stopped is not None:
+        raise planned.stopped
 
 
 def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, seed: int, display: Display) -> None:

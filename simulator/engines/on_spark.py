@@ -6,10 +6,10 @@ plan has the same size for any number of tables, and nothing is sent before ever
 
 from __future__ import annotations
 
-import json
+import pickle
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -41,6 +41,7 @@ from simulator.engines.tasks.send import send
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
+from simulator.sinks.files.directory import FORMATS
 from simulator.sources import diff, snapshots
 from simulator.sources.claims import known_when_read
 from simulator.sources.diff import Comparison
@@ -119,12 +120,12 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
             _refuse_duplicates(spark, work, reported.value)
             reported.value = []
         sending = partial(_sending, rows=found_rows, spec=spec, tasks=tasks)
-        sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), barrier is not None)
+        sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.binary())]), barrier is not None)
         # All shuffles run now, so that duplicates are refused before anything is sent.
         if spark.conf.get(ADAPTIVE) != "true" or not internals.run_shuffles(sent):
             _read_all(ordered)
         _refuse_duplicates(spark, work, reported.value)
-        reports = [TaskReport.read(json.loads(row["report"])) for row in sent.collect()]
+        reports = [pickle.loads(row["report"]) for row in sent.collect()]
         if barrier is not None and barrier.failed is not None:
             raise barrier.failed
         return reports
@@ -362,9 +363,9 @@ def _sending(batches: Batches, rows: OrderedRows, spec: TaskSpec, tasks: int) ->
             raise DeliveryError(text)
         owned = range(context.partitionId(), spec.destinations.total, tasks)
         report = send((stages.to_events(batch, rows.rules) for batch in rows.in_order(batches)), owned, spec)
-        if report.stopped is not None:
-            raise report.stopped
-    yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
+        if report.stopped is not None and spec.sink not in FORMATS:
+            raise report.stopped[1]
+    yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(report)]})
 
 
 class Reports(AccumulatorParam[list[Reported]]):

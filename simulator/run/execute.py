@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -60,8 +61,9 @@ class RunResult:
     sums: ChangeSums = field(default_factory=dict)
     """Of a whole run that is to sum its row changes."""
 
-    stopped: EncodeError | None = None
-    """What TiCDC's encoder says of the first event that was not sent."""
+    stopped: tuple[int, EncodeError] | None = None
+    """The commit-ts of the first event that cannot be encoded, and what TiCDC's encoder says of it; what commits before
+    it was sent."""
 
 
 def run(
@@ -82,11 +84,19 @@ def run(
     since = 0 if checkpoint_writer is None else checkpoint_writer.since
     if checkpoint_writer is not None:
         output = resumed(output, plan.tables, plan.routes, since)
-    work = work_of(plan, output, release, seed, speed, listener, since)
-    if checkpoint_writer is not None:
-        work = with_checkpoint(work, checkpoint_writer)
-    work = replace(work, spec=replace(work.spec, sums=sums and not since and not plan.faults))
-    return _account(engine(work), work.shuffles)
+
+    def sent(until: int) -> RunResult:
+        work = work_of(plan, output, release, seed, speed, listener, since)
+        if checkpoint_writer is not None:
+            work = with_checkpoint(work, checkpoint_writer)
+        spec = replace(work.spec, sums=sums and not since and not plan.faults, until=until)
+        return _account(engine(replace(work, spec=spec)), work.shuffles)
+
+    result = sent(tso.FOREVER)
+    if result.stopped is None or plan.faults or not output.emptied():
+        return result
+    # Only now it is known where the stream ends: other partitions may have gone beyond.
+    return replace(sent(result.stopped[0]), stopped=result.stopped)
 
 
 def work_of(
@@ -216,5 +226,5 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
     delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
     ended = next((report.ended for report in reports if report.ended), None)
     unmet = tuple(name for report in reports for name in report.unmet)
-    stopped = next((report.stopped for report in reports if report.stopped), None)
+    stopped = min((report.stopped for report in reports if report.stopped), key=itemgetter(0), default=None)
     return RunResult(tuple(delivered), rows, shuffles, sending, ended, unmet, sums, stopped)

@@ -381,7 +381,7 @@ class OpenChangefeed:
             sent = send.feed(rows, owned, spec, sink, lambda: True, told, None, self.faults, None, self._bootstraps)
             self.output.settle()
             if sent.stopped is not None:
-                raise sent.stopped
+                raise sent.stopped[1]
         except DeliveryError:
             self._bootstraps = before  # all of it is sent again
             raise

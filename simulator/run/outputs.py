@@ -19,7 +19,8 @@ from simulator.releases import Release
 from simulator.run.plan import Plan
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.external_storage import ExternalStorage, NotWritable
-from simulator.sinks.files.directory import begin, commit, discard, write_schemas
+from simulator.sinks.files.directory import begin, commit, discard, empty, write_schemas
+from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.multi_sink import MultiSink
@@ -50,6 +51,13 @@ class Output:
     def storage(self) -> Storage | None:
         """The layout of a storage sink; None for another one."""
         return self.settings.storage if isinstance(self.settings, StorageSettings) else None
+
+    def emptied(self) -> bool:
+        """Discard what was sent so far, if it is nowhere but in files of this run; return whether it is."""
+        if not isinstance(self.settings, FileSettings):
+            return False
+        empty(self.settings)
+        return True
 
     def with_schema_files(
         self, statements: Iterable[tuple[DdlEvent, str]], release: Release

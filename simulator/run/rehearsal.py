@@ -62,5 +62,5 @@ def _play(plan: Plan, output: MemoryOutput, release: Release, seed: int) -> Sequ
     sent = send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), None, faults)
     output.close()
     if sent.stopped is not None:
-        raise sent.stopped
+        raise sent.stopped[1]
     return faults.injections

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -35,11 +34,6 @@ class Latencies:
         for latency, count in zip(seconds, records, strict=True):
             recorder.add(latency, count)
         return recorder.take()
-
-    @staticmethod
-    def read(document: Mapping[str, Any]) -> Latencies:
-        """Return the latencies from the JSON of their fields."""
-        return Latencies(tuple((bucket, count) for bucket, count in document["counts"]), document["longest"])
 
     @staticmethod
     def total(parts: Iterable[Latencies]) -> Latencies:

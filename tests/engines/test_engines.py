@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.cut_short import commit_ts
 from support.databases import AFTER, BEFORE, Table, Value, write
 from support.playing import BY_KEY, assert_contract, play
 
 from simulator import releases
-from simulator.consumer.records import read_records
+from simulator.consumer.records import Record, read_records
 from simulator.engines import in_process
 from simulator.engines.work import Work
 from simulator.run import execute, outputs, plan, scenario
@@ -130,6 +131,34 @@ def test_both_engines_give_the_same_for_more_rows_than_a_batch_has(spark: SparkS
     table = Table("CREATE TABLE `many` (id int primary key, v varchar(9))", before, after)
     options = "--sink-uri", f"{URI}open-protocol", "--config", tmp_path / "changefeed.toml"
     both(tmp_path, [table], *options, format="csv")
+
+
+@pytest.mark.parametrize(
+    "format", ["jsonl", pytest.param("parquet", marks=pytest.mark.long(reason="JSON lines are emptied alike"))]
+)
+def test_both_engines_send_what_commits_before_a_row_that_ticdc_cannot_encode(
+    spark: SparkSession, tmp_path: Path, format: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing else, in any partition: when the row is met, the others are flushes ahead."""
+    rows = [(key, "x" * 3000 if key == 4711 else "x") for key in range(9000)]
+    before, after = (write(tmp_path / str(state), [Table(TWO, [], rows)], state, "csv") for state in (BEFORE, AFTER))
+    (tmp_path / "changefeed.toml").write_text(BY_KEY)
+
+    def sent(name: str, most: int, master: str) -> list[Record]:
+        out, uri = tmp_path / name, f"{URI}open-protocol&max-message-bytes={most}"
+        options = "--config", tmp_path / "changefeed.toml", "--over", "1s", "--fixtures-format", format
+        code = play("diff", before, after, *options, "--sink-uri", uri, "--fixtures", out, "--master", master)
+        assert code == (2 if most < 5000 else 0)
+        said = capsys.readouterr()
+        assert code == 0 or "ErrMessageTooLarge" in said.err.splitlines()[-1]
+        return list(read_records(str(out)))
+
+    whole = sent("whole", 5000, "none")
+    (refused,) = commit_ts([record for record in whole if b"eHh4" in (record.value or b"")])
+    expected = [ts for ts in commit_ts(whole) if ts < refused]
+    alone, two, three = (sent(master, 2000, master) for master in ("none", "local[2]", "local[3]"))
+    assert sorted(commit_ts(alone)) == sorted(expected)
+    assert alone == two == three
 
 
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -335,5 +364,5 @@ def test_a_handle_key_that_is_still_too_large_is_ticdcs_error(
     (tmp_path / "changefeed.toml").write_text(LARGE.format("handle-key-only"))
     states, config = long_rows(tmp_path, "k" * 900), ("--config", tmp_path / "changefeed.toml")
     assert play("diff", *states, "--sink-uri", LARGE_URI, *config, "--fixtures", tmp_path / "out") == 2
-    assert not (tmp_path / "out").exists()
+    assert fixtures(tmp_path / "out")
     assert "[CDC:ErrMessageTooLarge] message is too large. table:" in capsys.readouterr().err

@@ -1,9 +1,6 @@
-"""How long acknowledgements take: counted in steps, added up, asked for shares, carried as JSON."""
+"""How long acknowledgements take: counted in steps, added up, asked for shares."""
 
 from __future__ import annotations
-
-import json
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -38,13 +35,12 @@ def test_a_share_is_acknowledged_within_what_is_said_and_little_less(seconds: li
     assert true * (1 - 1e-9) <= said <= max(true, 1e-6) * GROWTH * (1 + 1e-9)
 
 
-def test_records_count_not_pieces_and_travel_as_json() -> None:
+def test_records_count_not_pieces() -> None:
     """A thousand records in one slow piece are a thousand slow records."""
     found = Latencies.of([0.010, 2.0], [1000, 1000])
 
     assert (found.records, found.longest, found.quantiles([0.99, 1.0])) == (2000, 2.0, [2.0, 2.0])
     assert found.quantile(0.5) == pytest.approx(0.010, rel=0.09)
-    assert Latencies.read(json.loads(json.dumps(asdict(found)))) == found
 
 
 def test_what_was_taken_is_not_counted_again() -> None:

@@ -28,10 +28,13 @@ class EncoderStop:
     """None as long as everything was encoded."""
 
     commit_ts: int = FOREVER
+    """Only events below are encoded."""
 
     def events(self, events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield events until one cannot be encoded."""
         for batch in events:
+            if batch.num_rows and ints(batch, "commit_ts")[0] >= self.commit_ts:
+                return
             yield batch
             if self.error is not None:
                 return
@@ -44,7 +47,7 @@ class EncoderStop:
         try:
             yield from encode(flush)
         except EncodeError as error:
-            self.error, self.commit_ts = error, _first_refused(flush, encode)
+            self.commit_ts, self.error = _first_refused(flush, encode, error)
             yield from self.encoded(flush, encode)
 
 
@@ -57,8 +60,8 @@ def _below(flush: Flush, commit_ts: int) -> Flush:
     return Flush(flush.events.filter(pa.array(below)), flush.group[below], large)
 
 
-def _first_refused(flush: Flush, encode: Encode) -> int:
-    """Return the commit-ts of the first event that cannot be encoded; there is one."""
+def _first_refused(flush: Flush, encode: Encode, error: EncodeError) -> tuple[int, EncodeError]:
+    """Return the commit-ts of the first event that cannot be encoded, and its error; that of all events is given."""
     times = np.unique(ints(flush.events, "commit_ts"))
     possible, refused = 0, len(times) - 1
     while possible < refused:
@@ -66,6 +69,6 @@ def _first_refused(flush: Flush, encode: Encode) -> int:
         try:
             list(encode(_below(flush, int(times[middle]) + 1)))
             possible = middle + 1
-        except EncodeError:
-            refused = middle
-    return int(times[refused])
+        except EncodeError as first:
+            refused, error = middle, first
+    return int(times[refused]), error

@@ -147,8 +147,8 @@ class SinkInput:
     began: float = 0.0
     """When the sink got the first record, in seconds since 1970; 0 if it got none."""
 
-    stopped: EncodeError | None = None
-    """What TiCDC's encoder says of the first event that was not given to it."""
+    stopped: tuple[int, EncodeError] | None = None
+    """The commit-ts of the first event that cannot be encoded, and what TiCDC's encoder says of it."""
 
     def write(self, messages: FlushMessages, spec: TaskSpec, sink: Sink, reporter: Reporter) -> None:
         """Store the claim-check files of a flush and write its records to the sink."""
@@ -177,7 +177,8 @@ def feed(
     `wait` blocks at a barrier until all other tasks are there, and returns False if one of them ended. `bootstraps` are
     those of the parts before. Propagates exceptions of `on_complete`.
     """
-    written, stop, early_end = SinkInput(), EncoderStop(), early_end or EarlyEnd(StopRequest())
+    written, early_end = SinkInput(), early_end or EarlyEnd(StopRequest())
+    stop = EncoderStop(commit_ts=spec.until)
     owned, bootstraps = list(owned), bootstraps or Bootstraps(told=spec.told)
     cut = flusher(spec, eager=bool(spec.speed))
 
@@ -201,7 +202,7 @@ def feed(
                 return written
         if stop.error is not None:
             break
-    written.stopped = stop.error
+    written.stopped = None if stop.error is None else (stop.commit_ts, stop.error)
     return written
 
 

@@ -5,14 +5,13 @@ Both values travel between the driver and Spark's workers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from simulator.channel import DriverAddress
-from simulator.columns.change_sums import SumsByKind, read_sums, sums_by_kind
+from simulator.columns.change_sums import SumsByKind, sums_by_kind
 from simulator.engines.tasks.control_events import ControlEvents
 from simulator.errors import EncodeError
 from simulator.releases import Release
@@ -22,6 +21,7 @@ from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import CodecOptions, DdlEvent
 from simulator.ticdc.codecs.schema_registry import SchemaIds, SchemaManager
 from simulator.ticdc.dispatch import Destinations, Route
+from simulator.tso import FOREVER
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,9 @@ class TaskSpec:
 
     since: int = 0
     """The checkpoint from which the changefeed is restarted: older events are not sent; 0 for none."""
+
+    until: int = FOREVER
+    """The commit-ts from which on nothing is sent."""
 
     flush_ends: tuple[int, ...] = ()
     """The commit-ts, ascending, behind which a flush ends besides."""
@@ -113,11 +116,5 @@ class TaskReport:
     """Faults whose condition never occurred."""
 
     sums: SumsByKind = field(default_factory=lambda: sums_by_kind({}))
-    stopped: EncodeError | None = None
-    """What TiCDC's encoder says of the first event that was not sent; it is no part of the JSON."""
-
-    @staticmethod
-    def read(document: Mapping[str, Any]) -> TaskReport:
-        """Build a report from the JSON of its fields."""
-        latencies, sums = Latencies.read(document["latencies"]), read_sums(document["sums"])
-        return TaskReport(**{**document, "latencies": latencies, "sums": sums})
+    stopped: tuple[int, EncodeError] | None = None
+    """The commit-ts of the first event that cannot be encoded, and what TiCDC's encoder says of it."""

@@ -172,7 +172,7 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
     spec = replace(spec, table_rows=table_rows(rows))
     report = send([rows] if rows.num_rows else [], range(spec.destinations.total), spec)
     if report.stopped is not None:
-        raise report.stopped
+        raise report.stopped[1]
     ordered = sorted(messages, key=lambda message: (message.commit_ts, message.topic, message.partition))
     warnings = [f"warning: {line}" for line in changefeed.warnings if example.warns]
     return ExampleOutput(tuple(ordered), (*warnings, *statements.said))

@@ -64,6 +64,13 @@ def discard(settings: FileSettings) -> None:
     staging.discard(Path(settings.staging))
 
 
+def empty(settings: FileSettings) -> None:
+    """Remove the files that were written; no task may be writing. Raise DeliveryError."""
+    for path in sizes(settings):
+        with disk_errors(path):
+            path.unlink()
+
+
 def sizes(settings: FileSettings) -> dict[Path, int]:
     """Return the bytes of every file so far; raise DeliveryError."""
     with disk_errors(Path(settings.directory)):
