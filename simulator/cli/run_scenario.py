@@ -165,7 +165,7 @@ def _master(master: str, planned: Plan) -> str:
             f"leave --master out, or say {IN_PROCESS}"
         )
     small = planned.input_bytes <= in_process.SMALL_BYTES
-    return chosen_master(master, small or not planned.snapshot_pairs or bool(planned.faults))
+    return chosen_master(master, small or bool(planned.faults))
 
 
 @contextmanager

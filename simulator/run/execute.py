@@ -122,18 +122,19 @@ def work_of(
         schemas=output.schemas,
         storage=output.storage,
     )
-    scripted = frozenset() if plan.rows is None else frozenset(pc.unique(plan.rows["table"]).to_pylist())
+    played = plan.whole or plan
+    scripted = frozenset() if played.rows is None else frozenset(pc.unique(played.rows["table"]).to_pylist())
     rules = RowRules(
         plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations, scripted
     )
     before, after = (
-        tuple(scan for number, pair in enumerate(plan.snapshot_pairs) for scan in scans(pair, number))
+        tuple(scan for number, pair in enumerate(played.snapshot_pairs) for scan in scans(pair, number))
         for scans in (before_scans, after_scans)
     )
     faults = InjectedFaults(plan.faults, seed) if plan.faults else None
-    comparison = comparison_of(plan, seed)
+    comparison = comparison_of(played, seed)
     until = tso.FOREVER if plan.stopped is None else plan.stopped.until
-    return Work(before, after, comparison, rules, spec, plan.input_bytes, plan.rows, plan.older_rows, until, faults)
+    return Work(before, after, comparison, rules, spec, plan.input_bytes, played.rows, plan.older_rows, until, faults)
 
 
 def comparison_of(plan: Plan, seed: int) -> Comparison:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import Ints, by_table, ints, picked_values, with_column
+from simulator.columns.change_frame import Ints, by_table, ints, picked, picked_values, with_column
 from simulator.releases import Release
 from simulator.sources.change_period import ChangePeriod
 from simulator.sources.snapshots import PhysicalTable
@@ -43,6 +43,9 @@ class OlderRows:
     asks_for_earlier_changes: bool
     """Whether a row may have been written between a column that it would lack and a change. In one diff rows change once."""
 
+    since: int = 0
+    """The commit-ts from which on changes are sent; those before are known for their times."""
+
     @property
     def identities(self) -> Ints:
         """The id of the table of each physical table. With it a handle stands for a row across statements, but for those that
@@ -50,8 +53,10 @@ class OlderRows:
         return np.array([physical.table_id for physical in self.tables], np.int64)
 
     def filled(self, changes: pa.RecordBatch, written: Ints) -> pa.RecordBatch:
-        """Return row changes (ROW_CHANGES) with the old images that TiCDC has. `written` has the commit-ts of the change
-        of each row before, 0 for none."""
+        """Return those of the row changes (ROW_CHANGES) that are sent, with the old images that TiCDC has. `written` has the
+        commit-ts of the change of each row before, 0 for none."""
+        sent = np.flatnonzero(ints(changes, "commit_ts") >= self.since)
+        changes, written = picked(changes, sent), written[sent]
         before, order, parts = changes.column("before"), [], []
         commit_ts = ints(changes, "commit_ts")
         for table, at in by_table(ints(changes, "table")):

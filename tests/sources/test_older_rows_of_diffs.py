@@ -75,6 +75,31 @@ def test_a_row_is_older_until_a_later_step_writes_it(tmp_path: Path, release: st
     assert "RIGHT" in said("verify", tmp_path / "sent", "--truth", tmp_path / "truth").out
 
 
+def played(path: Path, *options: object) -> list[tuple[bytes | None, bytes | None]]:
+    """The messages of a run, but for watermarks."""
+    uri, out = "kafka://h/t?protocol=open-protocol&partition-num=1&max-batch-size=1", path.parent / "sent"
+    assert play("run", path, "--release", "v6.5.8", "--sink-uri", uri, "--fixtures", out, *options) == 0
+    sent = ((record.key, record.value) for record in read_records(str(out)))
+    return [(key, value) for key, value in sent if not (key or b"").endswith(b'"t":3}')]
+
+
+@pytest.mark.slow
+def test_a_row_is_as_old_where_the_steps_before_are_not_sent(tmp_path: Path) -> None:
+    """A run from a step on sends what the whole run sends last."""
+    path = write_scenario(tmp_path, 3, "middle")
+    whole = played(path, "--master", "none")
+    for first in range(2, 10):
+        part = played(path, "--master", "none", "--from", first)
+        assert part == whole[-len(part) :], first
+    assert 30 < len(part) < 200
+
+
+def test_spark_finds_the_old_values_of_a_diff_that_is_not_sent(spark: SparkSession, tmp_path: Path) -> None:
+    path = write_scenario(tmp_path, 3, "middle")
+    alone, on_spark = (played(path, "--master", master, "--from", 3, "--until", 3) for master in ("none", "local[2]"))
+    assert alone == on_spark
+
+
 def test_spark_finds_the_same_old_values(spark: SparkSession, tmp_path: Path) -> None:
     path = write_scenario(tmp_path, 2, "middle")
     told = ["--release", "v6.5.8", "--sink-uri", "kafka://h/t?protocol=open-protocol&partition-num=3"]

@@ -109,10 +109,14 @@ class Plan:
     stopped: ChangefeedStopped | None = None
     """The statement at which the changefeed stops; everything before it is sent."""
 
+    whole: Plan | None = None
+    """The plan of these steps and those before, on which `older_rows` depend; None if they depend on these alone."""
+
     @property
     def input_bytes(self) -> int:
         """The size of all files that the comparisons read."""
-        return sum(snapshot.size for pair in self.snapshot_pairs for snapshot in (pair.before, pair.after))
+        pairs = (self.whole or self).snapshot_pairs
+        return sum(snapshot.size for pair in pairs for snapshot in (pair.before, pair.after))
 
 
 def plan(script: RunSpec, changefeed: Changefeed, release: Release) -> Plan:
@@ -125,7 +129,17 @@ def plan(script: RunSpec, changefeed: Changefeed, release: Release) -> Plan:
         sent[0].now_ms, sent[-1].now_ms, changefeed.checkpoint_interval_ms(script.resolved_interval_ms)
     )
     planned = assemble_plan(sent, results[script.first :], context, timeline, older=met[script.first])
+    if script.first and context.rules.release.older_rows_differ:
+        planned = _after(planned, assemble_plan(positions, results, context, timeline))
     return replace(planned, stopped=stopped)
+
+
+def _after(planned: Plan, whole: Plan) -> Plan:
+    """Return the plan of the last steps of a whole one, with the old values of rows that the steps before leave."""
+    if whole.older_rows is None:
+        return planned
+    older_rows = replace(whole.older_rows, since=tso.compose(planned.positions[0].now_ms))
+    return replace(planned, tables=whole.tables, places=whole.places, older_rows=older_rows, whole=whole)
 
 
 def assemble_plan(
