@@ -211,7 +211,7 @@ def _near(images: pa.Array, columns: int, place: int) -> pa.Array:
                 raise _ragged(images, columns)
     nulls = ends - starts == 1
     nulls[nulls] = data[starts[nulls]] == NULL
-    cells = spans(data, starts, ends)
+    cells = spans(data, starts, np.where(nulls, starts, ends))
     return pc.if_else(pa.array(nulls), pa.scalar(None, pa.binary()), cells) if nulls.any() else cells
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.columns import row_image
+from simulator.columns.cells import lengths
 from simulator.columns.change_frame import (
     COLUMNS,
     DELETE,
@@ -57,7 +58,9 @@ def test_images_are_cut_into_the_columns_they_are_made_of(rows: list[Cells]) -> 
             assert row_image.named(images, names)[name].to_pylist() == wanted[place].to_pylist()
             assert row_image.cell(images, len(names), place).to_pylist() == wanted[place].to_pylist()
             assert lazy[name].to_pylist() == wanted[place].to_pylist()
-            assert row_image.LazyCells(images, names)[name].to_pylist() == wanted[place].to_pylist()
+            alone = row_image.LazyCells(images, names)[name]
+            assert alone.to_pylist() == wanted[place].to_pylist()
+            assert lengths(alone).tolist() == [len(cell or b"") for cell in wanted[place].to_pylist()]
         assert list(lazy) == names
 
 

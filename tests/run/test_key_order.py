@@ -225,9 +225,9 @@ def whole(row: Row) -> str:
         ),
         (
             "id INT PRIMARY KEY, code VARCHAR(9) COLLATE utf8mb4_general_ci, UNIQUE KEY (code)",
-            [by("id"), lambda row: (row["code"] or "").lower()],
-            "1AA 2BB",
-            "3aa 4bb",
+            [by("id"), lambda row: row["code"] and row["code"].lower()],
+            "1AA 2BB 5",
+            "3aa 4bb 6",
         ),
         (
             "id INT PRIMARY KEY, code VARCHAR(9), v CHAR AS (LOWER(LEFT(code, 1))), UNIQUE KEY (v)",
@@ -242,13 +242,13 @@ def whole(row: Row) -> str:
             "3aa 4bb",
         ),
     ],
-    ids=["a circle", "no handle key", "a prefix", "a collation", "a virtual column", "an expression"],
+    ids=["a circle", "no handle key", "a prefix", "a collation and NULL", "a virtual column", "an expression"],
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_a_value_is_taken_after_it_was_left(
     tmp_path: Path, definition: str, keys: Sequence[Key], before: str, after: str, seed: int
 ) -> None:
-    first, last = ({"t": [Row(id=text[0], code=text[1:]) for text in rows.split()]} for rows in (before, after))
+    first, last = ({"t": [Row(id=text[0], code=text[1:] or None) for text in rows.split()]} for rows in (before, after))
     out = diff(tmp_path, first, last, {"t": definition}, "--master", "none", "--seed", f"{seed}")
     assert passes(first, out, {"t": keys}) == last
 
