@@ -3,7 +3,7 @@ keys, which name a row of the parent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from simulator.errors import SchemaError, SqlError
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc.table_info import other_unique_indexes
-from simulator.tidb.model.table import ForeignKey, IndexColumn, Table, visible_columns
+from simulator.tidb.model.table import ForeignKey, Index, IndexColumn, Table, visible_columns
 from simulator.tidb.model.table_keys import UniqueKey
 from simulator.tidb.storage.key_columns import encode_key
 
@@ -90,10 +90,16 @@ def _unique(physical: PhysicalTable) -> Iterator[OrderedKey]:
     """Yield the unique keys but those that cannot be computed and the one by which rows are compared."""
     table = physical.table
     every = (index for index in table.indexes if index.unique)
-    for index in every if physical.row_ids else other_unique_indexes(table):
+    for key in computable_keys(table, every if physical.row_ids else other_unique_indexes(table)):
+        yield OrderedKey(key, _name(table, "unique", key.name), UNIQUE)
+
+
+def computable_keys(table: Table, indexes: Iterable[Index]) -> Iterator[UniqueKey]:
+    """Yield those of the unique keys of a table whose values follow from a row."""
+    for index in indexes:
         key = UniqueKey(index.name, index.columns)
         if _is_computable(key, table):
-            yield OrderedKey(key, _name(table, "unique", key.name), UNIQUE)
+            yield key
 
 
 def _is_computable(key: UniqueKey, table: Table) -> bool:

@@ -253,6 +253,23 @@ def test_a_value_is_taken_after_it_was_left(
     assert passes(first, out, {"t": keys}) == last
 
 
+@pytest.mark.parametrize("at", ["start", "middle", "end"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_unique_key_holds_until_it_is_dropped(tmp_path: Path, at: str, seed: int) -> None:
+    """Rows take values that others have, changed or not, once nothing forbids it."""
+    first, last = (
+        snapshot(tmp_path / side, {"t": (f"id INT PRIMARY KEY, code VARCHAR(9), n INT{key}", list(rows))})
+        for side, key, rows in (
+            ("first", ", UNIQUE KEY (code)", (Row(id=f"{number}", code=f"c{number}", n="0") for number in range(20))),
+            ("last", "", (Row(id=f"{number}", code=f"c{number // 4}", n=f"{number % 2}") for number in range(1, 25))),
+        )
+    )
+    out, truth = tmp_path / "out", tmp_path / "truth"
+    options = "--ddl-at", at, "--seed", seed, "--fixtures", out, "--truth", truth
+    assert play("diff", first, last, "--sink-uri", URI, *options) == 0
+    assert play("verify", out, "--truth", truth, "--before", first) == 0
+
+
 def test_the_shipped_airports_keep_their_codes_unique(tmp_path: Path) -> None:
     """Airports hand on their IATA codes: K4K5 is closed, and KOZ has PAAE's."""
     assert play("diff", *airports.SHIPPED, "--sink-uri", URI, "--fixtures", tmp_path, "--master", "none") == 0

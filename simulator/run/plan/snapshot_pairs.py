@@ -12,6 +12,7 @@ from simulator.errors import UserError
 from simulator.run.plan.statements import AppliedStatement
 from simulator.run.plan.versions import EVERYTHING
 from simulator.sources.change_period import ChangePeriod
+from simulator.sources.key_order import computable_keys
 from simulator.sources.schema_change import SchemaChangePoint, Transition
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable
 from simulator.ticdc.table_info import handle_key, handle_lengths
@@ -19,7 +20,8 @@ from simulator.tidb.datums.changed_types import convertible
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, find_column_sources
 from simulator.tidb.ddl.session import Job
-from simulator.tidb.model.table import ROW_ID, Name, Table, has_common_handle, row_id_column, visible_columns
+from simulator.tidb.model.table import ROW_ID, Index, Name, Table, has_common_handle, row_id_column, visible_columns
+from simulator.tidb.model.table_keys import UniqueKey
 from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, TruncateTable
 from simulator.tidb.syntax.definitions import Statement
@@ -183,7 +185,26 @@ def _transition(origin: TableOrigin, before: PlacedTable, after: PlacedTable, se
         frozenset(before.indexes[number] for number in lost),
         sent,
         after.row_ids or _same_key(before.table, after.table, unchanged),
+        tuple(_dropped_keys(before.table, after.table, sources)),
     )
+
+
+def _dropped_keys(before: Table, after: Table, sources: Sequence[ColumnSource]) -> Iterator[UniqueKey]:
+    """Yield the unique keys of the table before that it has not after."""
+    columns = visible_columns(before)
+    renamed = {
+        columns[source.index].name: column.name
+        for source, column in zip(sources, visible_columns(after), strict=True)
+        if isinstance(source, FromColumn)
+    }
+    stay = {_parts(index, {}) for index in after.indexes if index.unique}
+    yield from computable_keys(
+        before, (index for index in before.indexes if index.unique and _parts(index, renamed) not in stay)
+    )
+
+
+def _parts(index: Index, renamed: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
+    return tuple((part.expression or renamed.get(part.name, part.name).lower(), part.length) for part in index.columns)
 
 
 def lost_partitions(before: Table, emptied: frozenset[str]) -> frozenset[int]:

@@ -35,6 +35,7 @@ from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, convert_c
 from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
+from simulator.tidb.storage.key_columns import encode_key
 from simulator.tso import ROW_LOGICAL, compose
 
 FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
@@ -182,7 +183,8 @@ def _as_old_rows(change: Transition, handle: pa.Array, after: pa.Array, old: Old
     old_cells = dict(zip(names, _taken_back(change, new, old), strict=True))
     place = locate_rows(change.before, old_cells, len(after))
     fits = numpy_mask(pc.is_valid(place)) if old is None else same(place, old.table)
-    for condition in (*_allowed(change, old_cells.values()), *_reached(change, list(old_cells.values()), new)):
+    possible = *_allowed(change, old_cells.values()), *_reached(change, list(old_cells.values()), new)
+    for condition in (*possible, *_free(change, old_cells, old)):
         fits = fits & condition
     kept = pa.array(fits)
     image = row_image.pack([text.filter(kept) for text in old_cells.values()])
@@ -269,6 +271,16 @@ def _reached(change: Transition, old_cells: Sequence[pa.Array], new: Sequence[pa
         match source:
             case FromDefault() | FromColumn(cast=True) | FromColumn(cast_back=True):
                 yield same(convert_column(source, old_cells, len(text)), text)
+
+
+def _free(change: Transition, cells: Mapping[str, pa.Array], old: OldRows | None) -> Iterator[Mask]:
+    """Yield, for each unique key that the statements drop, whether the row gets no value of it: behind them another row
+    may have the value, even one that does not change."""
+    table = change.before.table
+    for key in change.dropped_keys:
+        value = encode_key(table, key, cells)
+        kept = numpy_mask(pc.is_null(value))
+        yield kept if old is None else kept | same(encode_key(table, key, texts_of(table, old.image)), value)
 
 
 def _handle(change: Transition, handle: pa.Array, image: pa.Array) -> pa.Array:

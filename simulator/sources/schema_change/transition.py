@@ -18,6 +18,7 @@ from simulator.columns.cells import pieces_between
 from simulator.sources.snapshots import PlacedTable
 from simulator.tidb.ddl.column_sources import ColumnSource
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table_keys import UniqueKey
 
 NUMBER_BYTES = 4
 """Bytes of the table's number in `unaltered`."""
@@ -43,6 +44,9 @@ class Transition:
 
     key_stays: bool = False
     """Whether rows keep their handle and row id."""
+
+    dropped_keys: tuple[UniqueKey, ...] = ()
+    """The unique keys that the statements drop."""
 
 
 @dataclass(frozen=True)
