@@ -253,21 +253,43 @@ def test_a_value_is_taken_after_it_was_left(
     assert passes(first, out, {"t": keys}) == last
 
 
+def unique_and_not(directory: Path) -> tuple[Path, Path]:
+    """A snapshot with a unique key, and one without, in which rows have each other's values."""
+    own: Rows = [{"id": f"{number}", "code": f"c{number}", "n": "0"} for number in range(20)]
+    shared: Rows = [{"id": f"{number}", "code": f"c{number // 4}", "n": f"{number % 2}"} for number in range(1, 25)]
+    columns = "id INT PRIMARY KEY, code VARCHAR(9), n INT"
+    return (
+        snapshot(directory / "unique", {"t": (f"{columns}, UNIQUE KEY (code)", own)}),
+        snapshot(directory / "not", {"t": (columns, shared)}),
+    )
+
+
 @pytest.mark.parametrize("at", ["start", "middle", "end"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_unique_key_holds_until_it_is_dropped(tmp_path: Path, at: str, seed: int) -> None:
     """Rows take values that others have, changed or not, once nothing forbids it."""
-    first, last = (
-        snapshot(tmp_path / side, {"t": (f"id INT PRIMARY KEY, code VARCHAR(9), n INT{key}", list(rows))})
-        for side, key, rows in (
-            ("first", ", UNIQUE KEY (code)", (Row(id=f"{number}", code=f"c{number}", n="0") for number in range(20))),
-            ("last", "", (Row(id=f"{number}", code=f"c{number // 4}", n=f"{number % 2}") for number in range(1, 25))),
-        )
-    )
+    first, last = unique_and_not(tmp_path)
     out, truth = tmp_path / "out", tmp_path / "truth"
     options = "--ddl-at", at, "--seed", seed, "--fixtures", out, "--truth", truth
     assert play("diff", first, last, "--sink-uri", URI, *options) == 0
     assert play("verify", out, "--truth", truth, "--before", first) == 0
+
+
+@pytest.mark.parametrize("at", ["middle", "end"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_unique_key_holds_when_it_is_added(tmp_path: Path, at: str, seed: int) -> None:
+    last, first = unique_and_not(tmp_path)
+    options = "--ddl-at", at, "--seed", seed, "--fixtures", tmp_path / "out"
+    assert play("diff", first, last, "--sink-uri", URI, *options) == 0
+    messages = [json.loads(record.value) for record in read_records(str(tmp_path / "out")) if record.value]
+    (added,) = (message["_tidb"]["commitTs"] for message in messages if message["isDdl"])
+    codes = {f"{number}": f"c{number // 4}" for number in range(1, 25)}
+    for transaction in changes(tmp_path / "out"):
+        for ts, kind, _, row, _ in transaction:
+            codes = {id: code for id, code in codes.items() if id != row["id"] or ts > added}
+            if ts < added and kind != "DELETE":
+                codes[row["id"] or ""] = row["code"] or ""
+    assert len(set(codes.values())) == len(codes) > 4
 
 
 def test_the_shipped_airports_keep_their_codes_unique(tmp_path: Path) -> None:

@@ -178,6 +178,12 @@ def _transition(origin: TableOrigin, before: PlacedTable, after: PlacedTable, se
     lost = lost_partitions(before.table, origin.emptied) if origin.name else everything
     sources = column_sources(before.table, after.table)
     unchanged = _unchanged_columns(before.table, after.table, sources)
+    columns = visible_columns(before.table)
+    kept = {
+        columns[source.index].name: column.name
+        for source, column in zip(sources, visible_columns(after.table), strict=True)
+        if isinstance(source, FromColumn)
+    }
     return Transition(
         before,
         after,
@@ -185,21 +191,16 @@ def _transition(origin: TableOrigin, before: PlacedTable, after: PlacedTable, se
         frozenset(before.indexes[number] for number in lost),
         sent,
         after.row_ids or _same_key(before.table, after.table, unchanged),
-        tuple(_dropped_keys(before.table, after.table, sources)),
+        tuple(_own_keys(before.table, after.table, kept)),
+        tuple(_own_keys(after.table, before.table, {new: old for old, new in kept.items()})),
     )
 
 
-def _dropped_keys(before: Table, after: Table, sources: Sequence[ColumnSource]) -> Iterator[UniqueKey]:
-    """Yield the unique keys of the table before that it has not after."""
-    columns = visible_columns(before)
-    renamed = {
-        columns[source.index].name: column.name
-        for source, column in zip(sources, visible_columns(after), strict=True)
-        if isinstance(source, FromColumn)
-    }
-    stay = {_parts(index, {}) for index in after.indexes if index.unique}
+def _own_keys(table: Table, other: Table, renamed: Mapping[str, str]) -> Iterator[UniqueKey]:
+    """Yield the unique keys of a table that it has not in another definition, in which columns are renamed."""
+    common = {_parts(index, {}) for index in other.indexes if index.unique}
     yield from computable_keys(
-        before, (index for index in before.indexes if index.unique and _parts(index, renamed) not in stay)
+        table, (index for index in table.indexes if index.unique and _parts(index, renamed) not in common)
     )
 
 

@@ -104,8 +104,8 @@ def _candidates(
     """Yield the positions of rows whose change may precede the statements, with the function that converts it to the
     old definition."""
     slots, fixed = rows["slot"].to_numpy(), rows["fixed"].to_numpy()
-    early = np.full(len(slots), bool(point.slot)) & (point.squeezed | (slots < point.slot))
-    early = np.where(fixed < 0, early, fixed < point.slot)
+    early = point.squeezed | (slots < point.slot) | _leaving(change, rows["before"], rows["after"])
+    early = np.where(fixed < 0, early & bool(point.slot), fixed < point.slot)
     deleted, new = numpy_mask(pc.is_null(rows["after"])), numpy_mask(pc.is_null(rows["before"]))
     for kind, fit, in_old_definition in (
         (deleted, _deletes_fit, _deletes),
@@ -135,7 +135,7 @@ def _inserts(change: Transition, rows: pa.RecordBatch) -> Held:
 
 def _ahead(point: SchemaChangePoint, span: ChangePeriod, slots: Ints) -> Ints:
     """Return milliseconds of the period for changes before the statements."""
-    return slots * point.slot // span.over_ms if point.squeezed else slots
+    return slots * point.slot // span.over_ms if point.squeezed else slots % point.slot
 
 
 def _behind(point: SchemaChangePoint, span: ChangePeriod, slots: Ints) -> Ints:
@@ -271,6 +271,17 @@ def _reached(change: Transition, old_cells: Sequence[pa.Array], new: Sequence[pa
         match source:
             case FromDefault() | FromColumn(cast=True) | FromColumn(cast_back=True):
                 yield same(convert_column(source, old_cells, len(text)), text)
+
+
+def _leaving(change: Transition, before: pa.Array, after: pa.Array) -> Mask:
+    """Return which rows leave a value of a unique key that the statements add: before them, as another row may have it."""
+    leaving, there = np.zeros(len(before), bool), numpy_mask(pc.is_valid(before))
+    gone = numpy_mask(pc.is_null(after))[there]
+    images = [image.filter(pa.array(there)) for image in (before, pc.coalesce(after, before))]
+    for key in change.added_keys:
+        was, now = (encode_key(change.after.table, key, texts_of(change.after.table, image)) for image in images)
+        leaving[there] |= numpy_mask(pc.is_valid(was)) & (gone | ~same(was, now))
+    return leaving
 
 
 def _free(change: Transition, cells: Mapping[str, pa.Array], old: OldRows | None) -> Iterator[Mask]:

@@ -48,6 +48,8 @@ class Transition:
     dropped_keys: tuple[UniqueKey, ...] = ()
     """The unique keys that the statements drop."""
 
+    added_keys: tuple[UniqueKey, ...] = ()
+
 
 @dataclass(frozen=True)
 class SchemaChangePoint:
