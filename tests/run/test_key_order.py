@@ -253,6 +253,19 @@ def test_a_value_is_taken_after_it_was_left(
     assert passes(first, out, {"t": keys}) == last
 
 
+@pytest.mark.parametrize("given", [True, False], ids=["the rows before", "the truth alone"])
+def test_rows_that_swap_values_are_right_without_commit_ts(tmp_path: Path, given: bool) -> None:
+    """Canal-JSON without its extension has one millisecond for the DELETE and the INSERT of a row."""
+    columns, truth = "id INT PRIMARY KEY, code VARCHAR(9), UNIQUE KEY (code)", tmp_path / "truth"
+    before, after = (
+        snapshot(tmp_path / text, {"t": (columns, [{"id": each[0], "code": each[1:]} for each in text.split()])})
+        for text in ("1A 2B", "1B 2A")
+    )
+    uri = URI.replace("&enable-tidb-extension=true", "")
+    assert play("diff", before, after, "--sink-uri", uri, "--fixtures", tmp_path / "out", "--truth", truth) == 0
+    assert play("verify", tmp_path / "out", "--truth", truth, *(("--before", before) if given else ())) == 0
+
+
 def unique_and_not(directory: Path) -> tuple[Path, Path]:
     """A snapshot with a unique key, and one without, in which rows have each other's values."""
     own: Rows = [{"id": f"{number}", "code": f"c{number}", "n": "0"} for number in range(20)]

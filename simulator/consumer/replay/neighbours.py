@@ -6,6 +6,7 @@ result with the expected rows. Its memory does not grow with the stream.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -142,9 +143,13 @@ class KeyedRowChecks:
 
     def _check_settled(self, rows: pa.RecordBatch, rest: pa.RecordBatch) -> pa.RecordBatch:
         """Check these pairs; return the last of them followed by `rest`."""
-        ordered = rows if self._expected.in_order else order_within_milliseconds(rows, self._checked)
+        ordered = rows if self._expected.in_order else self._ordered(rows)
         self._check(ordered, self._checked, False)
         return pa.concat_batches([ordered.slice(len(ordered) - 1), rest])
+
+    def _ordered(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        known = self._expected.of(self._expected.known, ints(rows, "table"))
+        return order_within_milliseconds(rows, self._checked, known)
 
     def _check(self, rows: pa.RecordBatch, first: int, last: bool) -> None:
         """Check the pairs from `first` on; the earlier ones were checked before. `last` says whether the stream ends
@@ -258,9 +263,10 @@ def _alike(one: pa.Array, other: pa.Array, where: Mask, table: Ints, columns: In
 Change = tuple[bytes | None, bytes | None]
 
 
-def order_within_milliseconds(rows: pa.RecordBatch, first: int) -> pa.RecordBatch:
+def order_within_milliseconds(rows: pa.RecordBatch, first: int, known: Mask) -> pa.RecordBatch:
     """Reorder sorted image pairs: inside one row and millisecond each pair should begin with the image that the pair
-    before left. Repeated pairs are dropped. Pairs before `first` keep their places.
+    before left. Repeated pairs are dropped. Pairs before `first` keep their places. `known` is whether a row is not there
+    before its first pair.
 
     Canal-JSON without the TiDB extension carries milliseconds only. Offsets give the order inside a partition. Between
     partitions, and for changes that a restart repeats, only the images do.
@@ -271,11 +277,12 @@ def order_within_milliseconds(rows: pa.RecordBatch, first: int) -> pa.RecordBatc
     at_once[: first + 1] = False
     if not at_once.any():
         return rows
-    return rows.take(pa.array(_order(rows, goes_on, at_once), pa.int64()))
+    return rows.take(pa.array(_order(rows, goes_on, at_once, known), pa.int64()))
 
 
-def _order(rows: pa.RecordBatch, goes_on: Mask, at_once: Mask) -> Ints:
+def _order(rows: pa.RecordBatch, goes_on: Mask, at_once: Mask, known: Mask) -> Ints:
     order: list[int] = []
+    sequence = ints(rows, "sequence")
     done = 0
     starts = np.flatnonzero(at_once & ~np.append(False, at_once[:-1])) - 1
     for start in starts.tolist():
@@ -284,10 +291,22 @@ def _order(rows: pa.RecordBatch, goes_on: Mask, at_once: Mask) -> Ints:
             end += 1
         order += range(done, start)
         changes = [*zip(*(rows.column(name).slice(start, end - start).to_pylist() for name in ("old", "new")))]
-        was = rows.column("new")[order[-1]].as_py() if goes_on[start] and order else None
+        was = None
+        if goes_on[start] and order:
+            was = rows.column("new")[order[-1]].as_py()
+        elif not known[start]:
+            was = _first_image(changes, int(sequence[start:end].argmin()))
         order += [start + place for place in chain_changes(changes, was)]
         done = end
     return np.array([*order, *range(done, len(rows))], np.int64)
+
+
+def _first_image(changes: Sequence[Change], earliest: int) -> bytes | None:
+    """Return the image with which changes of a row begin whose state before is unknown: one that more of them leave than
+    bring about, or else that of the earliest one."""
+    brought = Counter(new for _, new in changes)
+    brought.subtract(old for old, _ in changes)
+    return next((old for old, _ in changes if brought[old] < 0), changes[earliest][0])
 
 
 def chain_changes(changes: list[Change], was: bytes | None) -> list[int]:
