@@ -16,6 +16,9 @@ from simulator.errors import SimulatorError
 IGNORED = frozenset({"build-ts", "ids", "members", "claim-check-names"})
 """What is not compared (`compare.events.IGNORABLE`): messages do not determine it."""
 
+UNTIMED = IGNORED | {"commit-ts"}
+"""The same of a row of which only its place in the partition tells when it was."""
+
 OTHER_MEMBERS = "it has not the members that TiCDC writes"
 
 KeyAndValue = tuple[bytes | None, bytes | None]

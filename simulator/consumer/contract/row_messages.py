@@ -19,11 +19,12 @@ from simulator.columns.change_frame import Ints
 from simulator.consumer.compare.events import ComparedEvent
 from simulator.consumer.compare.pairs import first_difference
 from simulator.consumer.contract.events import EventArrays
-from simulator.consumer.contract.message_texts import OTHER_MEMBERS, key_and_value, texts_of
+from simulator.consumer.contract.message_texts import IGNORED, OTHER_MEMBERS, UNTIMED, key_and_value, texts_of
 from simulator.consumer.contract.message_writer import MessageWriter, RewrittenRows
 from simulator.consumer.contract.placement import TableDefinitions
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.decode import DECODERS, LOST
+from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.frame import Layout
 from simulator.errors import NotSimulatedError, SimulatorError
 from simulator.ticdc.codecs import CODECS
@@ -47,7 +48,7 @@ class RowMessages:
         self._definitions = TableDefinitions(spec)
         self._codec, decoder = CODECS[spec.protocol], DECODERS.get(spec.protocol)
         self._columns, self._batches = None if decoder is None else decoder.columns, self._codec.batches
-        self._are_lines = decoder is None
+        self._are_lines, self._sequential = decoder is None, is_sequential(spec.protocol)
         is_fast = self._columns is not None and not spec.files
         self._all, self._part = (ALL, PART) if is_fast else (ALL_ONE_BY_ONE, PART_ONE_BY_ONE)
         tables = [(f"{table.schema}.{table.name}", table) for table in spec.all_tables]
@@ -153,8 +154,10 @@ class RowMessages:
         messages = written.messages
         keys = messages.keys if messages.keys is not None else pa.nulls(len(at), pa.binary())
         for number in self._unequal(records, places, numbers, keys, messages.values).tolist():
-            actual = texts_of(key_and_value(records, int(places[number])), events)
-            expected = texts_of((keys[number].as_py(), messages.values[number].as_py()), events, written.schemas)
+            ignored = UNTIMED if self._sequential and not events.exact[at[number]] else IGNORED
+            actual = texts_of(key_and_value(records, int(places[number])), events, None, ignored)
+            again = keys[number].as_py(), messages.values[number].as_py()
+            expected = texts_of(again, events, written.schemas, ignored)
             if len(actual) <= numbers[number] or not expected:  # of another definition it may have no form
                 yield int(at[number]), OTHER_MEMBERS
                 continue

@@ -119,3 +119,16 @@ def test_verify_and_inspect_read_it(tmp_path: Path, release: str) -> None:
     assert play("run", script, "--sink-uri", URI, "--release", release, "--fixtures", out, "--truth", truth) == 0
     assert said("verify", out, "--truth", truth).out.startswith("RIGHT: 3 row changes")
     assert "UPDATE test.t b: AP9B→NULL" in said("inspect", out).out
+
+
+@pytest.mark.slow
+def test_verify_reads_rows_of_more_than_a_second(tmp_path: Path) -> None:
+    """Nothing but its place tells when a row was, so that its seconds cannot be held against anything."""
+    for name, rows in (("before", ""), ("after", "".join(f"{number},{number}\n" for number in range(20)))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "s.t-schema.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY, v INT);")
+        (tmp_path / name / "s.t.csv").write_text(rows)
+    out, truth = tmp_path / "out", tmp_path / "truth"
+    sides = tmp_path / "before", tmp_path / "after"
+    assert play("diff", *sides, "--sink-uri", URI, "--fixtures", out, "--truth", truth) == 0
+    assert said("verify", out, "--truth", truth, "--before", sides[0]).out.startswith("RIGHT: 20 row changes")
