@@ -25,7 +25,9 @@ SCHEMAS = {
             (3, 'Nut', NULL, NULL, 'b', NULL);
         CREATE TABLE sale (id INT PRIMARY KEY, item INT, n INT, day DATE);
         INSERT INTO sale VALUES (1, 1, 10, '2020-01-01'), (2, 1, 20, '2020-01-02'), (3, 2, 5, NULL),
-            (4, 9, NULL, '2020-01-02')""",
+            (4, 9, NULL, '2020-01-02');
+        CREATE TABLE code (id INT PRIMARY KEY, n INT UNIQUE);
+        INSERT INTO code VALUES (1, 9), (2, 5)""",
     "types": """
         SET sql_mode = 'STRICT_TRANS_TABLES';
         CREATE TABLE t (id BIGINT PRIMARY KEY, s VARCHAR(20), b VARBINARY(20), d DECIMAL(10,2), e ENUM('x','1'),
@@ -109,6 +111,7 @@ SHOWN = cases(r"""
     SELECT id FROM sale WHERE n > ANY (SELECT n FROM sale) => 1; 2
     SELECT day FROM sale s WHERE day = (SELECT MAX(day) FROM sale t WHERE t.item = s.item) => 2020-01-02; 2020-01-02
     SELECT 1 UNION SELECT 1 UNION ALL SELECT 2 => 1; 2
+    SELECT id FROM code WHERE n IN (5, 9) ORDER BY id => 1; 2
     SELECT id FROM item UNION SELECT item FROM sale ORDER BY id DESC LIMIT 2 => 9; 3
     SELECT 1, 'a' UNION ALL SELECT 2.5, NULL => 1.0,a; 2.5,NULL
     SELECT id FROM item EXCEPT SELECT item FROM sale => 3

@@ -59,6 +59,9 @@ class Access(NamedTuple):
     is_point: bool = True
     """Whether it looks up whole keys."""
 
+    ascends: bool = True
+    """Whether its rows ascend by handle."""
+
 
 class TableReader(NamedTuple):
     """Reads the rows of some partitions of a table."""
@@ -164,7 +167,7 @@ class TableReader(NamedTuple):
             if index.id in keys and index.visible:
                 parts = _key_parts(index.columns, table, equal)
                 if len(parts) == len(index.columns):
-                    return Access(self._entry_path(keys[index.id], parts), ())
+                    return Access(self._entry_path(keys[index.id], parts), (), ascends=False)
         return None
 
     def _entry_path(self, key: RowKey, parts: list[Part]) -> Path:

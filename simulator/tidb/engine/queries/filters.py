@@ -129,6 +129,7 @@ class TableRelation(Filtered):
         self._tests: Sequence[Evaluate] | None = ()
         """The conditions of rows; None if the table has an access by them."""
         self._descending = self.is_point = False
+        self._ascends = True
 
     def _scan(self, context: StatementContext) -> Iterator[Values]:
         return checked(self._reader.scan(context, descending=self._descending), context)
@@ -141,7 +142,7 @@ class TableRelation(Filtered):
         """Read the rows in the order of a column, if that is the order of handles; return whether it is."""
         if field.name.lower() != handle_column(self._reader.stored.table) or len(self._reader.ordinals) != 1:
             return False
-        if descending and self._tests is None:
+        if not self._ascends or descending and self._tests is None:
             return False
         self._descending = descending
         return True
@@ -152,7 +153,7 @@ class TableRelation(Filtered):
         comparisons = [each for node in conditions if (each := comparison_of(node, own)) is not None]
         access = self._reader.find(comparisons) if comparisons else None
         if access is not None:
-            path, self.is_point = access.path, access.is_point
+            path, self.is_point, self._ascends = access.path, access.is_point, access.ascends
             self.rows, self._tests = lambda context: path((), context), None
             self.depends = compilation.reach < own.depth
             conditions = [node for node in conditions if not any(node is each for each in access.decided)]
