@@ -27,7 +27,8 @@ SCHEMAS = {
         INSERT INTO sale VALUES (1, 1, 10, '2020-01-01'), (2, 1, 20, '2020-01-02'), (3, 2, 5, NULL),
             (4, 9, NULL, '2020-01-02');
         CREATE TABLE code (id INT PRIMARY KEY, n INT UNIQUE);
-        INSERT INTO code VALUES (1, 9), (2, 5)""",
+        INSERT INTO code VALUES (1, 9), (2, 5);
+        CREATE VIEW cheap AS SELECT id FROM item WHERE price < 2""",
     "types": """
         SET sql_mode = 'STRICT_TRANS_TABLES';
         CREATE TABLE t (id BIGINT PRIMARY KEY, s VARCHAR(20), b VARBINARY(20), d DECIMAL(10,2), e ENUM('x','1'),
@@ -112,6 +113,7 @@ SHOWN = cases(r"""
     SELECT day FROM sale s WHERE day = (SELECT MAX(day) FROM sale t WHERE t.item = s.item) => 2020-01-02; 2020-01-02
     SELECT 1 UNION SELECT 1 UNION ALL SELECT 2 => 1; 2
     SELECT id FROM code WHERE n IN (5, 9) ORDER BY id => 1; 2
+    SELECT test.cheap.id, test.cheap.* FROM cheap => 1,1
     SELECT id FROM item UNION SELECT item FROM sale ORDER BY id DESC LIMIT 2 => 9; 3
     SELECT 1, 'a' UNION ALL SELECT 2.5, NULL => 1.0,a; 2.5,NULL
     SELECT id FROM item EXCEPT SELECT item FROM sale => 3

@@ -59,13 +59,13 @@ def _independent(query: syntax.QueryTree, outer: QueryScope) -> Relation:
     return relation
 
 
-def renamed(relation: Relation, alias: str, columns: Sequence[str]) -> Relation:
-    """Return a relation under an alias, with other names of its columns. Raises SqlError 1353."""
+def renamed(relation: Relation, alias: str, columns: Sequence[str], schema: str = "") -> Relation:
+    """Return a relation under an alias, with other names of its columns, in a schema. Raises SqlError 1353."""
     if columns and len(columns) != len(relation.fields):
         raise sql_error(1353)
     names = columns or [field.name for field in relation.fields]
     fields = Fields(
-        Field(name, field.read, table=alias, shows=field.shown_column, slots=field.slots)
+        Field(name, field.read, table=alias, schema=schema, shows=field.shown_column, slots=field.slots)
         for name, field in zip(names, relation.fields, strict=True)
     )
     result = Filtered(fields, relation.width, relation.rows)
@@ -120,7 +120,7 @@ def _build_table(source: syntax.TableSource, outer: QueryScope) -> Relation:
         ordinals = resolve_partitions(table, source.partitions) if source.partitions else range(len(stored.partitions))
         return TableRelation(stored, ordinals, alias, shown_schema)
     if key in catalog.views:
-        return renamed(_view(catalog.views[key], catalog, outer), alias, ())
+        return renamed(_view(catalog.views[key], catalog, outer), alias, (), shown_schema)
     if schema.lower() in ("information_schema", "performance_schema", "mysql"):
         from simulator.tidb.engine.queries.system_relation import SystemRelation  # few statements ask for it
         from simulator.tidb.engine.system_tables.tables import system_table
