@@ -68,6 +68,24 @@ STORIES = {
         2: UPDATE item SET n = 11 WHERE id = 1
         1: SELECT n FROM item WHERE id = 1 -> 11
     """,
+    "READ COMMITTED locks no missing keys": """
+        1: BEGIN
+        1: UPDATE item SET n = 0 WHERE id = 4
+        2: INSERT INTO item VALUES (4, 40) -> waits
+        1: COMMIT
+        2 goes on
+        1: SET transaction_isolation = 'READ-COMMITTED'
+        1: BEGIN
+        1: SELECT n FROM item WHERE id IN (1, 5) FOR UPDATE -> 10
+        1: SELECT id FROM item WHERE n = 60 FOR UPDATE ->
+        2: INSERT INTO item VALUES (5, 60)
+        2: UPDATE item SET n = 11 WHERE id = 1 -> waits
+        1: UPDATE item SET n = 61 WHERE n = 60
+        3: DELETE FROM item WHERE id = 5 -> waits
+        1: COMMIT
+        2 goes on
+        3 goes on
+    """,
     "an UPDATE sees the newest rows": """
         1: BEGIN
         2: UPDATE item SET n = 11 WHERE id = 1

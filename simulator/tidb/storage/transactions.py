@@ -163,18 +163,23 @@ class Transaction(Owner):
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def lock(self, key: Hashable) -> None:
-        """Lock a key until the transaction ends. Raises LockWait. An optimistic transaction locks nothing."""
+    def lock(self, key: Hashable, exists: bool = True) -> None:
+        """Lock a key until the transaction ends; with READ COMMITTED a key that does not exist waits for its owner, and is
+        not locked (tidb pkg/executor/point_get.go, lockKeyIfExists). Raises LockWait. An optimistic transaction locks
+        nothing."""
         if self.pessimistic and key not in self._locked:
             self._locks.lock(key, self)
-            self._locked[key] = None
+            if exists or not self.reads_committed:
+                self._locked[key] = None
+            else:
+                self._locks.release(self, (key,))
 
-    def lock_row(self, stored: StoredTable, ordinal: int, handle: Handle) -> None:
-        """Lock the key of a row, which need not exist. Raises LockWait."""
+    def lock_row(self, stored: StoredTable, ordinal: int, handle: Handle, exists: bool = True) -> None:
+        """Lock the key of a row. Raises LockWait."""
         key = stored.partitions[ordinal], handle
         if key not in self._locked:
             self._reader(stored)
-            self.lock(key)
+            self.lock(key, exists)
 
     def select_row(self, stored: StoredTable, ordinal: int, handle: Handle) -> None:
         """Lock a row for SELECT … FOR UPDATE; an optimistic transaction remembers it until its commit (tidb
@@ -183,10 +188,10 @@ class Transaction(Owner):
         if not self.pessimistic:
             self._selected.append((stored.partitions[ordinal], handle))
 
-    def lock_entry(self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes) -> None:
-        """Lock an entry of a unique index, which need not exist. Raises LockWait."""
+    def lock_entry(self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes, exists: bool = True) -> None:
+        """Lock an entry of a unique index. Raises LockWait."""
         self._reader(stored)
-        self.lock((stored.entries(ordinal, key.unpartitioned), key.index_id, value))
+        self.lock((stored.entries(ordinal, key.unpartitioned), key.index_id, value), exists)
 
     def presume(self, stored: StoredTable, ordinal: int, handle: Handle, error: SqlError) -> bool:
         """Return whether the transaction takes a key for free that a committed row has: an optimistic one does, and is

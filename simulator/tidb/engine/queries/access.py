@@ -83,9 +83,9 @@ class TableReader(NamedTuple):
         """Yield the rows that are at locations."""
         get, ts, stored = context.transaction.get, context.read_ts, self.stored
         for ordinal, handle in locations:
-            if self.locks:
-                context.transaction.lock_row(stored, ordinal, handle)
             cells = get(stored, ordinal, handle, ts)
+            if self.locks:
+                context.transaction.lock_row(stored, ordinal, handle, cells is not None)
             if cells is not None:
                 yield [*cells, (ordinal, handle)]
 
@@ -174,9 +174,9 @@ class TableReader(NamedTuple):
         def path(row: Row, context: StatementContext) -> Iterator[Values]:
             transaction = context.transaction
             for value, ordinal in product(_keys(parts, row, context), self.ordinals):
-                if self.locks:
-                    transaction.lock_entry(self.stored, ordinal, key, value)
                 owner = transaction.owner_of(self.stored, ordinal, key, value, context.read_ts)
+                if self.locks:
+                    transaction.lock_entry(self.stored, ordinal, key, value, owner is not None)
                 if owner is not None and owner[0] == ordinal:
                     yield from self.rows((owner,), context)
 
