@@ -348,6 +348,8 @@ def test_a_window_function_sees_the_rows_around(expression: str, expected: str) 
 
 PARTS = cases("""
     SELECT g, SUM(SUM(a)) OVER (ORDER BY g) FROM w GROUP BY g => x,20; y,32
+    SELECT id, RANK() OVER (ORDER BY a) FROM w => 5,1; 3,2; 4,3; 1,4; 2,4
+    SELECT id, ROW_NUMBER() OVER (PARTITION BY g ORDER BY a DESC) FROM w => 1,1; 2,2; 5,3; 4,1; 3,2
     SELECT a FROM p PARTITION (p1) ORDER BY a DESC => 12; 11
 """)
 NO_PARTS = cases("""

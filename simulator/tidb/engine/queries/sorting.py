@@ -48,7 +48,7 @@ def _of_pairs(place: int) -> Callable[[tuple[Sequence[Any], Any]], tuple[bool, A
 
 
 def sorted_by(pairs: list[tuple[Sequence[Any], T]], descending: Sequence[bool]) -> list[T]:
-    """Return objects in the order of their keys; those with equal keys stay in their order."""
+    """Sort pairs of keys and objects, and return the objects; those with equal keys stay in their order."""
     for place in reversed(range(len(descending))):
         pairs.sort(key=_of_pairs(place), reverse=descending[place])
     return [each for _, each in pairs]

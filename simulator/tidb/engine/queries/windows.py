@@ -15,7 +15,7 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.queries.aggregates import compile_aggregate
 from simulator.tidb.engine.queries.relation import Values, held
-from simulator.tidb.engine.queries.sorting import SortKey, distinct_key, sort_key
+from simulator.tidb.engine.queries.sorting import SortKey, distinct_key, sort_key, sorted_by
 from simulator.tidb.engine.scopes.scope import Known, QueryScope, map_expression
 from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.errors import sql_error
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     """The rows of a partition in the order of a window."""
 
     rows: list[Values]
-    keys: list[tuple[Any, ...]]
+    keys: Sequence[Sequence[Any]]
     """The keys of ORDER BY; rows with equal keys are peers."""
 
     context: StatementContext
@@ -92,27 +92,25 @@ class Windows:
         return map_expression(result, of_row)
 
     def rows(self, rows: Iterator[Values], context: StatementContext) -> Iterator[Values]:
-        """Yield each row with the results behind it."""
+        """Yield each row with the results behind it, in the order of the last window."""
         found = held(rows, context)
         results: list[list[Any]] = [[] for _ in found]
+        places: Sequence[int] = range(len(found))
         for partition, order, compute in self._functions:
             parts: dict[tuple[Any, ...], list[int]] = {}
-            for place, row in enumerate(found):
-                parts.setdefault(tuple([key(row, context) for key in partition]), []).append(place)
-            values: list[Any] = [None] * len(found)
-            for places in parts.values():
-                keys = {place: tuple([key.evaluate(found[place], context) for key in order]) for place in places}
-                for number in reversed(range(len(order))):
-                    places.sort(
-                        key=lambda place: (keys[place][number] is not None, keys[place][number]),
-                        reverse=order[number].descending,
-                    )
-                part = Part([found[place] for place in places], [keys[place] for place in places], context)
-                for place, value in zip(places, compute(part), strict=True):
-                    values[place] = value
-            for result, value in zip(results, values, strict=True):
-                result.append(value)
-        return ([*row, result] for row, result in zip(found, results, strict=True))
+            for place in places:
+                parts.setdefault(tuple([key(found[place], context) for key in partition]), []).append(place)
+            places = []
+            for members in sorted_by([*parts.items()], [False] * len(partition)):
+                pairs: list[tuple[Sequence[Any], int]] = [
+                    ([key.evaluate(found[place], context) for key in order], place) for place in members
+                ]
+                ordered = sorted_by(pairs, [key.descending for key in order])
+                part = Part([found[place] for place in ordered], [keys for keys, _ in pairs], context)
+                for place, value in zip(ordered, compute(part), strict=True):
+                    results[place].append(value)
+                places += ordered
+        return ([*found[place], results[place]] for place in places)
 
 
 def _resolve_window(window: WindowSpec, named: Mapping[str, WindowSpec]) -> WindowSpec:
