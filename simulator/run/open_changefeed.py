@@ -156,7 +156,7 @@ class OpenChangefeed:
         changes nothing but the auto ids that it used; failed DDL commits an open transaction first.
 
         Raises ChangefeedStopped for DDL at which TiCDC stops, and EncodeError for a row that it cannot encode, which TiDB has
-        executed, and the same for each later commit, which is refused.
+        executed, and the same for each later commit, which is refused: its transaction is rolled back.
         """
         if not self._waiting:
             self._sent_to = [self.position]
@@ -164,11 +164,11 @@ class OpenChangefeed:
             position, result, outcome = execute_statement(text, self.position, self._context)
         except ChangefeedStopped as stop:
             if self.stopped is not None:
-                raise self.stopped from None
+                raise self._refused(self.stopped) from None
             self._stop(stop)
             raise
         if self.stopped is not None and outcome.events:
-            raise self.stopped
+            raise self._refused(self.stopped)
         self._waiting.append(result)
         self._sent_to.append(position)
         self._note((self.position, position), (result,))
@@ -177,6 +177,12 @@ class OpenChangefeed:
         if isinstance(outcome, FailedStatement):
             raise outcome.error
         return outcome
+
+    def _refused(self, stopped: ChangefeedStopped | EncodeError) -> ChangefeedStopped | EncodeError:
+        """Return the error of a commit after the changefeed has stopped; the transaction is rolled back."""
+        if isinstance(self.position.state, Upstream):
+            self.position = replace(self.position, state=self.position.state.rolled_back())
+        return stopped
 
     def send_events(self, events: Sequence[Event], now_ms: int, prompt: bool = True) -> int:
         """Send the events of a statement that a session has executed elsewhere, and return the last commit-ts.

@@ -207,6 +207,19 @@ def test_tidb_renames_twice_and_the_changefeed_stops(release: str, tmp_path: Pat
         ticdc.truth(tmp_path / "truth")
 
 
+@pytest.mark.parametrize("commit", ["CREATE TABLE z (id INT PRIMARY KEY)", "COMMIT"])
+def test_a_commit_after_the_changefeed_has_stopped_rolls_its_transaction_back(commit: str) -> None:
+    """It is refused, whatever commits; the next statement is answered."""
+    with TiCDC("v8.5.3", databases=()) as ticdc:
+        ticdc.execute("CREATE TABLE t (id INT PRIMARY KEY); CREATE TABLE u (id INT PRIMARY KEY)")
+        with pytest.raises(SqlError, match="changefeed has stopped"):
+            ticdc.execute("RENAME TABLE t TO tmp, u TO t, tmp TO u")
+        for number in (1, 2):
+            with pytest.raises(SqlError, match="RENAME TABLE t TO tmp"):
+                ticdc.execute(f"BEGIN; INSERT INTO t VALUES ({number}); {commit}")
+            assert ticdc.execute("SELECT * FROM t").rows == ()
+
+
 RENAMED_TWICE = "RENAME TABLE t TO a, a TO b"
 STORY = "CREATE TABLE t (id INT PRIMARY KEY);\nCREATE TABLE u (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1);\n{};\nCREATE TABLE v (id INT);"
 
