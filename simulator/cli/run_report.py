@@ -99,8 +99,8 @@ class Summary:
 
     @property
     def nothing_differs(self) -> str:
-        """A line for people if only snapshots were compared and nothing in them differs; else empty."""
-        if not self.plan.snapshot_pairs or self.rows or self.plan.jobs:
+        """A line for people if only snapshots were compared to their end and nothing in them differs; else empty."""
+        if not self.plan.snapshot_pairs or self.rows or self.plan.jobs or self.account.stopped:
             return ""
         filtered = self.plan.left_out or self.plan.event_filters.rules or self.plan.ignored_start_ts
         return f"nothing differs: the snapshots have the same tables and rows{', as far as the changefeed takes them' if filtered else ''}"
