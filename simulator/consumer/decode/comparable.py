@@ -39,8 +39,10 @@ def text(content: bytes | None) -> str:
 
 
 def zero(shown: str, member: str, number: object) -> str:
-    """Return the text with 0 in place of a member's number, at its first place."""
-    return shown if number is None else shown.replace(f'"{member}":{number}', f'"{member}":0', 1)
+    """Return the text with 0 in place of a member's number, at its first place; anything else than a number of 0 or more
+    stays."""
+    is_time = type(number) is int and number >= 0
+    return shown.replace(f'"{member}":{number}', f'"{member}":0', 1) if is_time else shown
 
 
 def without_ids(shown: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, Numbers]:
