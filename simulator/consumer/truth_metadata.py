@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,9 @@ class TruthMetadata:
     definitions: Mapping[str, str] = field(default_factory=dict)
     """`db.table` → CREATE TABLE of the tables at the start of the stream, under their names in messages."""
 
+    added_columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """`db.table` → columns that were added before the stream → what older rows have there (TiDB's origin default)."""
+
     statements: tuple[ExpectedStatement, ...] = ()
     """The statements on replicated tables, sent or not, in order of their commit-ts."""
 
@@ -134,6 +137,7 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
     names = [each.name for each in fields(TruthMetadata)]
     if isinstance(document, dict):
         document.setdefault("time_zone", "")
+        document.setdefault("added_columns", {})
     if not isinstance(document, dict) or document.get("version") != VERSION or not set(names) <= document.keys():
         raise UserError(
             f"{directory / FILE} is not what this release of ticdc-sim writes (version {VERSION}): "
@@ -173,9 +177,17 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
 def start_tables(directory: str, about: TruthMetadata) -> tuple[Table, ...]:
     """Return the tables at the start of the stream; raises UserError for a text that defines none."""
     try:
-        return tuple(told.tables_of(about.definitions).values())
+        tables = told.tables_of(about.definitions).values()
     except ValueError as error:
         raise UserError(f"{Path(directory, FILE)}: {error}; let the run write its truth again") from None
+
+    return tuple(_with_origin_defaults(table, about.added_columns) for table in tables)
+
+
+def _with_origin_defaults(table: Table, added: Mapping[str, Mapping[str, str]]) -> Table:
+    defaults = added.get(f"{table.schema}.{table.name}", {})
+    columns = tuple(replace(column, origin_default=defaults.get(column.name)) for column in table.columns)
+    return replace(table, columns=columns) if defaults else table
 
 
 LONG = 60
@@ -191,11 +203,16 @@ def _is_sum(value: object) -> bool:
     return isinstance(value, dict) and value.keys() == members and all(map(_is_number, value.values()))
 
 
+def _is_text_by_name(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
 FIELD_CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "int": _is_number,
-    "Mapping[str, str]": lambda value: (
-        isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+    "Mapping[str, str]": lambda value: _is_text_by_name(value),
+    "Mapping[str, Mapping[str, str]]": lambda value: (
+        isinstance(value, dict) and all(map(_is_text_by_name, value.values()))
     ),
     "Mapping[str, ChangeSum]": lambda value: isinstance(value, dict) and all(map(_is_sum, value.values())),
     "Mapping[str, int]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
@@ -228,8 +245,9 @@ def check_topics(directory: Path, metadata: TruthMetadata, actual: Mapping[str, 
 
 
 def check_times(directory: Path, metadata: TruthMetadata, first: int, last: int) -> None:
-    """Raise UserError if all row changes, which lie between `first` and `last`, are outside the time of the run."""
-    if last <= metadata.start_ts or first > metadata.final_watermark:
+    """Raise UserError if all row changes, which lie between `first` and `last`, are outside the time of the run. Without
+    commit-ts in messages, the times are known to the millisecond."""
+    if tso.physical(last) < tso.physical(metadata.start_ts) or first > metadata.final_watermark:
         raise _other_run(
             directory,
             f"that one lasted from {tso.describe(metadata.start_ts)} to {tso.describe(metadata.final_watermark)}, "

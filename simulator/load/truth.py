@@ -67,7 +67,7 @@ def write(
             watermark,
             _empty_tables(next(schema_epochs(prepared, output)), plan),
             plan.model.seed,
-            definitions=messages.definitions(prepared.plan.positions[0].catalog),
+            tables=messages.tables(prepared.plan.positions[0].catalog),
             statements=tuple(messages.of_jobs(jobs_until(prepared, ms))),
             sums=sums,
         )

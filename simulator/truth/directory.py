@@ -23,6 +23,7 @@ from simulator.sinks.files import staging
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources.snapshots import written
 from simulator.ticdc.changefeed import Changefeed
+from simulator.tidb.ddl.derive import show_create
 from simulator.tidb.model.table import Table
 
 FORMATS = tuple(written.FORMATS)
@@ -89,11 +90,12 @@ def about(
     empty: tuple[str, ...],
     seed: int,
     emptied: tuple[str, ...] = (),
-    definitions: Mapping[str, str] = MappingProxyType({}),
+    tables: Sequence[Table] = (),
     statements: tuple[ExpectedStatement, ...] = (),
     sums: ChangeSums = MappingProxyType({}),
 ) -> TruthMetadata:
-    """Return the metadata of a truth, without the counts of its rows; `topics` has the number of partitions by topic."""
+    """Return the metadata of a truth, without the counts of its rows; `topics` has the number of partitions by topic,
+    `tables` are those at the start, under their names in messages."""
     named = sums_by_kind(sums)
     sink_uri, config = mask_secrets(changefeed.sink_uri), hide_secrets(changefeed.config)
     tag, architecture = tag_and_architecture(release)
@@ -111,7 +113,12 @@ def about(
         empty,
         seed,
         emptied=emptied,
-        definitions=dict(definitions),
+        definitions={f"{table.schema}.{table.name}": show_create(table) for table in tables},
+        added_columns={
+            f"{table.schema}.{table.name}": added
+            for table in tables
+            if (added := {each.name: each.origin_default for each in table.columns if each.origin_default is not None})
+        },
         statements=statements,
         changes=named[CHANGES],
         deletes=named[DELETES],

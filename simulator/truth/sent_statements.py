@@ -69,11 +69,10 @@ class StatementMessages:
         is_stored = self.rules.changefeed.storage is not None
         return is_stored or CODECS[self.options.protocol].sends_ddl(self.options, self.release)
 
-    def definitions(self, catalog: Catalog) -> Mapping[str, str]:
-        """Return the replicated tables: `db.table` as in messages → CREATE TABLE."""
+    def tables(self, catalog: Catalog) -> tuple[Table, ...]:
+        """Return the replicated tables under their names in messages."""
         tables = (table for table in catalog.tables.values() if is_replicated(table, self.rules))
-        named = (sent_table(route(self.rules.router, table), table) for table in tables)
-        return {f"{table.schema}.{table.name}": show_create(table) for table in named}
+        return tuple(sent_table(route(self.rules.router, table), table) for table in tables)
 
     def _of_event(self, event: DdlEvent, topic: str) -> Iterator[ExpectedStatement]:
         after = None if event.after is None else event.after.table

@@ -71,7 +71,7 @@ def about_run(
         empty_tables(plan, rules),
         seed,
         emptied_tables(plan, rules),
-        messages.definitions(plan.positions[0].catalog),
+        messages.tables(plan.positions[0].catalog),
         tuple(messages.of_jobs(plan.jobs)),
         sums,
     )

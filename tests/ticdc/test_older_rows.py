@@ -264,6 +264,20 @@ def test_verify_knows_them(tmp_path: Path, protocol: str, release: str) -> None:
     assert "WRONG" in said("verify", sent, "--truth", truth).out
 
 
+def test_the_truth_of_later_steps_knows_columns_that_earlier_ones_added(tmp_path: Path) -> None:
+    """In messages without a commit-ts a row of the first millisecond is one of the run, too."""
+    scenario = tmp_path / "two.toml"
+    scenario.write_text(
+        '[[step]]\nsql = "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); ALTER TABLE t ADD z INT DEFAULT -1"\n'
+        '[[step]]\nsql = "DELETE FROM t"\n'
+    )
+    for protocol in (OPEN, CANAL):
+        told = ["--release", "v6.5.6", "--sink-uri", f"kafka://h/t?protocol={protocol}", "--force"]
+        sent, truth = (tmp_path / name for name in ("sent", "truth"))
+        assert play("run", scenario, "--from", 2, *told, "--fixtures", sent, "--truth", truth) == 0
+        assert "RIGHT" in said("verify", sent, "--truth", truth).out
+
+
 @pytest.mark.parametrize(("release", "value"), [("v5.3.0", '"7"'), ("v6.5.8", '"7"'), ("v8.5.3", "7")])
 def test_rows_of_a_snapshot_are_older_than_columns_that_are_added(tmp_path: Path, release: str, value: str) -> None:
     for name, column, rows in (("a", "", "1\n2\n"), ("b", ", m INT NOT NULL DEFAULT 7", "1,8\n3,7\n")):
