@@ -222,6 +222,11 @@ def with_empty_row(records: list[Any]) -> list[Any]:
     return [record | {"value": row.sub(b'"data":[{}]', record["value"])} for record in records]
 
 
+def without_build_time(records: list[Any]) -> list[Any]:
+    """Replace the time at which each message was built by an object."""
+    return [record | {"value": re.sub(rb'"ts":\d+', b'"ts":{}', record["value"])} for record in records]
+
+
 GONE = "INSERTs and UPDATEs of test.gone"
 CANAL = f"canal-json&{TIMED}"
 
@@ -251,6 +256,7 @@ CANAL = f"canal-json&{TIMED}"
             "NULL in column 'id' of the handle key",
         ),
         ("gone", CANAL, TRUTH, with_empty_row, "unreadable", "a row of data without columns"),
+        ("gone", CANAL, TRUTH, without_build_time, "message-different", "value.ts"),
     ],
 )
 def test_what_is_wrong_is_named(
