@@ -336,8 +336,8 @@ class ClientConnection(Connection):
         except ConnectionClosed:
             raise
         except asyncio.CancelledError:
-            if self._kill is not KillKind.QUERY or self._task is None:
-                raise
+            if self._kill is not KillKind.QUERY or self._task is None or self._task.cancelling() > 1:
+                raise  # the server ends, too
             self._kill = None
             self._task.uncancel()
             await self.stream.write(wire.error_packet(sql_error(1317)))

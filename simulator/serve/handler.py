@@ -192,7 +192,9 @@ class ClientHandler:
         if wait.seconds is not None:
             deadline = min(deadline, time.monotonic() + wait.seconds)
         try:
-            await asyncio.wait_for(asyncio.shield(ended), max(0.0, deadline - time.monotonic()))
+            # asyncio.wait_for of Python 3.11 may forget that it was cancelled
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                await asyncio.shield(ended)
         except TimeoutError:
             raise TIMED_OUT from None
         finally:

@@ -9,7 +9,8 @@ from typing import Any
 import pymysql
 import pytest
 
-from simulator.api.server import ServedDatabase
+from simulator import TiCDC
+from simulator.api.server import ServedDatabase, TiCDCServer
 from simulator.consumer.decode import RowEvent
 
 Client = Any
@@ -327,3 +328,31 @@ def test_set_global_is_for_sessions_that_begin_later(
     finally:
         one.run("SET " + ", ".join(f"GLOBAL {name} = DEFAULT" for name in names))
     assert other.run("SELECT @@global.innodb_lock_wait_timeout, @@tidb_gc_life_time") == ((50, "10m0s"),)
+
+
+@pytest.mark.parametrize("ticks", range(5))
+def test_kill_query_ends_a_statement_whose_wait_ends_at_that_moment(connect: Connect, ticks: int) -> None:
+    """Whichever the event loop meets first; and the server ends afterwards."""
+    with TiCDC(databases=("test",)) as ticdc:
+        served = TiCDCServer(ticdc)
+        with served:
+            one, other = (connect(served.port) for _ in range(2))
+            one.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", "BEGIN", "DELETE FROM t")
+            finished = in_background(other, "DELETE FROM t")
+            server = served.server
+            loop = server._loop
+            assert loop is not None
+
+            def kill_in(ticks: int) -> None:
+                if ticks:
+                    loop.call_soon(kill_in, ticks - 1)
+                else:
+                    server.kill(other.thread_id(), True)
+
+            loop.call_soon_threadsafe(server.transaction_ended)
+            loop.call_soon_threadsafe(kill_in, ticks)
+            assert finished() == "error 1317"
+            ending = threading.Thread(target=served.close, daemon=True)
+            ending.start()
+            ending.join(10)
+            assert not ending.is_alive()
