@@ -210,7 +210,7 @@ def _is_text_by_name(value: object) -> bool:
 FIELD_CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "int": _is_number,
-    "Mapping[str, str]": lambda value: _is_text_by_name(value),
+    "Mapping[str, str]": _is_text_by_name,
     "Mapping[str, Mapping[str, str]]": lambda value: (
         isinstance(value, dict) and all(map(_is_text_by_name, value.values()))
     ),

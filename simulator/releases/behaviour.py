@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from simulator.releases.concern import Concern
-from simulator.releases.tags import Release, releases_in
+from simulator.releases.tags import FullName, releases_in
 
 ON_THE_WIRE = "on the wire"
 
@@ -58,7 +58,7 @@ class Behaviour:
             return tuple(self.elements.items())
         return tuple((meant if isinstance(meant, str) else meant[0], value) for value, meant in self.values.items())
 
-    def value(self, release: Release) -> Any:
+    def value(self, release: FullName) -> Any:
         """Return the value in a release."""
         found = [value for ranges, value in self.ranges if release in releases_in(ranges)]
         if self.when:

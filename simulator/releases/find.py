@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from simulator.errors import UserError, did_you_mean
 from simulator.releases.release import Release, behaviours
-from simulator.releases.tags import BETAS, TAGS
+from simulator.releases.tags import EVERY
 
 
 class Releases(Mapping[str, Release]):
@@ -35,8 +35,7 @@ class Releases(Mapping[str, Release]):
 
 
 RELEASES: Mapping[str, Mapping[str, Release]] = {
-    "classic": Releases("classic", TAGS["classic"]),
-    "new": Releases("new", (*TAGS["new"], *BETAS)),
+    architecture: Releases(architecture, tags) for architecture, tags in EVERY.items()
 }
 """Architecture, then tag, in order of version (betas last)."""
 

@@ -27,8 +27,8 @@ NEW = {"8.5": range(4, 9), "26.3": range(1, 5)}
 BETAS = ("9.0.0-beta.1", "9.0.0-beta.2.pre")
 """Of pingcap/ticdc."""
 
-Release = tuple[str, str]
-"""Architecture and tag."""
+FullName = tuple[str, str]
+"""Architecture and tag of a release."""
 
 
 def _of_lines(lines: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
@@ -38,24 +38,26 @@ def _of_lines(lines: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
 TAGS = {"classic": _of_lines(CLASSIC), "new": _of_lines(NEW)}
 """In order of version, without betas."""
 
+EVERY = {"classic": TAGS["classic"], "new": (*TAGS["new"], *BETAS)}
+"""The same with betas, which come last."""
+
 
 @cache
-def releases_in(ranges: str) -> frozenset[Release]:
+def releases_in(ranges: str) -> frozenset[FullName]:
     """Return the releases of ranges; raises ValueError for a text that is none."""
     return frozenset(release for part in ranges.split("; ") for release in _of_part(part))
 
 
-def _of_part(part: str) -> Iterator[Release]:
-    """Yield the releases of ranges of one architecture."""
+def _of_part(part: str) -> Iterator[FullName]:
+    """Return the releases of ranges of one architecture."""
     architecture = "new" if part.startswith("new") else "classic"
-    if part == architecture:
-        yield from (
-            (architecture, f"v{tag}") for tag in (*TAGS[architecture], *(BETAS if architecture == "new" else ()))
-        )
-        return
-    for text in part.removeprefix("new ").split(", "):
-        for tag in [text] if text in BETAS else _between(text, TAGS[architecture]):
-            yield architecture, f"v{tag}"
+    tags = EVERY[architecture] if part == architecture else _of_ranges(part.removeprefix("new "), TAGS[architecture])
+    return ((architecture, f"v{tag}") for tag in tags)
+
+
+def _of_ranges(ranges: str, tags: Sequence[str]) -> Iterator[str]:
+    for text in ranges.split(", "):
+        yield from [text] if text in BETAS else _between(text, tags)
 
 
 def _between(text: str, tags: Sequence[str]) -> Sequence[str]:
