@@ -16,7 +16,7 @@ from simulator.files import parse_json, read_text
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.filters.event_filters import event_filters
-from simulator.ticdc.rules import changefeed_rules, check_expressions
+from simulator.ticdc.rules import changefeed_rules, check_tables
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl.statements import parse_errors
@@ -32,7 +32,7 @@ def row(change: str, schema: Path, options: dict[str, Any]) -> None:
     changefeed, release = _changefeed(options)
     table = create_table(read_text(schema), options["database"])
     rules, parsed = changefeed_rules(changefeed, release), parse_row_change(table, _document(change))
-    check_expressions(rules, [table])
+    check_tables(rules, [table])
 
     explained = explain_row(table, changefeed, parsed, release, filter_decision(table, parsed, rules))
     if options["as_json"]:
@@ -45,7 +45,7 @@ def ddl(statement: str, options: dict[str, Any]) -> None:
     changefeed, release = _changefeed(options)
     catalog = _catalog(options) if options["schemas"] else None
     rules = changefeed_rules(changefeed, release)
-    check_expressions(rules, catalog.tables.values() if catalog else ())
+    check_tables(rules, catalog.tables.values() if catalog else ())
     statements = _statements(statement, options["database"])
     explained = []
     try:
@@ -61,7 +61,7 @@ def table(name: str, options: dict[str, Any]) -> None:
         raise UserError("explain table needs --schema FILE.sql with the table's CREATE TABLE")
     changefeed, release = _changefeed(options)
     catalog = _catalog(options)
-    check_expressions(changefeed_rules(changefeed, release), catalog.tables.values())
+    check_tables(changefeed_rules(changefeed, release), catalog.tables.values())
     explained = explain_table(_table(catalog, name, options["database"]), changefeed, release)
     if options["as_json"]:
         show_json(table_as_dict(explained))

@@ -24,6 +24,7 @@ from simulator.ticdc.filters.event_filters import EventFilters, reads_values, ru
 from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.ticdc.filters.row_expressions import passing_rows
 from simulator.ticdc.older_rows import without_marks
+from simulator.ticdc.soft_deletes import apply_soft_deletes
 from simulator.ticdc.split import SplitRule
 from simulator.tidb.model.table import visible_columns
 
@@ -52,6 +53,11 @@ class RowRules:
         """Topic → (destination of its partition 0, number of partitions)."""
         to = self.destinations
         return {topic: (first, count) for topic, first, count in zip(to.topics, to.first, to.counts, strict=True)}
+
+    @cached_property
+    def has_soft_deletes(self) -> bool:
+        """Whether the release changes rows of some table because of its SOFTDELETE."""
+        return self.split.release.soft_deletes and any(each.table.soft_delete for each in self.tables)
 
     @cached_property
     def filtering(self) -> npt.NDArray[np.bool_]:
@@ -83,17 +89,23 @@ class RowRules:
 
 
 def filter_and_split(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch:
-    """Return the ROW_CHANGES that pass event filters, with split UPDATEs as DELETE and INSERT, and with op and rank.
+    """Return the ROW_CHANGES that are sent: those that pass event filters, with split UPDATEs as DELETE and INSERT, soft
+    deletes as DELETE, and with op and rank.
 
     A column `beside` says whether another change has the same table and commit-ts, if `Work.needs_shared_commit_ts`. A
     column `row_id` is kept.
     """
     if not any(map(rules.splitting_columns, _tables(changes))) or not _has_updates(changes):
-        return _shaped(split.add_ranks(filter_rows(changes, rules), rules.split))
-    if rules.split.release.filters_halves:
-        return _shaped(filter_rows(split.split_updates(changes, _splitting(changes, rules), rules.split), rules))
-    changes = filter_rows(changes, rules)
-    return _shaped(split.split_updates(changes, _splitting(changes, rules), rules.split))
+        ranked = split.add_ranks(filter_rows(changes, rules), rules.split)
+    elif rules.split.release.filters_halves:
+        ranked = filter_rows(split.split_updates(changes, _splitting(changes, rules), rules.split), rules)
+    else:
+        changes = filter_rows(changes, rules)
+        ranked = split.split_updates(changes, _splitting(changes, rules), rules.split)
+    if rules.has_soft_deletes:
+        tables = [physical.table for physical in rules.tables]
+        ranked = apply_soft_deletes(ranked, tables, rules.split.active_active)
+    return _shaped(ranked)
 
 
 def _has_updates(changes: pa.RecordBatch) -> bool:

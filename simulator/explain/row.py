@@ -199,7 +199,9 @@ def _fields(type: ColumnType, options: CodecOptions, release: Release) -> Mappin
 def _split_by(table: Table, change: RowChange, changefeed: Changefeed, release: Release) -> tuple[str, ...]:
     if change.before is None or change.after is None or _moved_by(table, change):
         return ()
-    rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
+    rule = split_rule(
+        release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value, changefeed.active_active
+    )
     return changed_key_columns(table, change.before, change.after, rule)
 
 

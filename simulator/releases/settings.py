@@ -50,8 +50,9 @@ class SettingBehaviours:
         "Whether an index has PRE_SPLIT_REGIONS", "tidb parser/parser.y IndexOption", when="8.5+; new"
     )
     soft_deletes: bool = SQL(
-        "Whether tables and databases have SOFTDELETE and ACTIVE_ACTIVE, which are not simulated",
-        "tidb parser/parser.y TableOption",
+        "Whether tables have SOFTDELETE and ACTIVE_ACTIVE, on TiDB's branch feature/active-active: their DELETEs only mark "
+        "rows, which TiCDC sends as DELETE, and it drops what removes rows",
+        "tidb pkg/ddl/soft_delete.go; ticdc pkg/common/event/active_active.go FilterDMLEvent",
         when="new 26.3+",
     )
     lone_null_refused: bool = SQL(

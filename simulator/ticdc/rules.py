@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from simulator.errors import ChangefeedError, UserError
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch.routing import Router, router
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters
 from simulator.ticdc.filters.replication import Replication, replication
 from simulator.ticdc.time_zone import zone_of_rows
+from simulator.tidb.ddl.release_syntax import has_soft_delete_options
 from simulator.tidb.model.table import Table
 
 
@@ -47,9 +49,27 @@ def changefeed_rules(changefeed: Changefeed, release: Release) -> ChangefeedRule
     )
 
 
-def check_expressions(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
-    """Raise ChangefeedError for expressions of event filters that TiCDC refuses for a changefeed of these tables."""
+def mode_problem(rules: ChangefeedRules, table: Table) -> str:
+    """Return why TiCDC stops at the first event of a table: it has no ACTIVE_ACTIVE under `enable-active-active`; else an
+    empty text (ticdc v26.3.1 downstreamadapter/dispatcher/basic_dispatcher.go ensureActiveActiveTableInfo)."""
+    if not rules.changefeed.active_active or table.soft_delete and table.soft_delete.active_active:
+        return ""
+    return f"invalid replica config, table {table.schema}.{table.name} is not active-active but enable-active-active is true"
+
+
+def check_tables(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
+    """Raise ChangefeedError for tables of a changefeed that TiCDC refuses, and for expressions of event filters that it
+    refuses for them; UserError for tables of files that are not simulated."""
+    replicated = [table for table in tables if rules.replicates(table)]
+    for table in replicated:
+        if rules.release.soft_deletes and table.soft_delete is None and has_soft_delete_options(table.statement):
+            raise UserError(
+                f"{table.schema}.{table.name}: rows of a table with SOFTDELETE from files are not simulated; accepted: "
+                "SQL that creates and fills it"
+            )
+        if problem := mode_problem(rules, table):
+            raise ChangefeedError(problem, "CDC:ErrInvalidReplicaConfig")
     if any(rule.setting.expressions for rule in rules.event_filters.rules):
         from simulator.ticdc.filters import row_expressions  # MySQL's functions take long to import
 
-        row_expressions.check_expressions(rules.event_filters, [table for table in tables if rules.replicates(table)])
+        row_expressions.check_expressions(rules.event_filters, replicated)

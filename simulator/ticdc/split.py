@@ -56,9 +56,12 @@ class SplitRule:
     old_value: bool = True
     """Whether UPDATEs that are not split have the old row, and DELETEs all columns."""
 
+    active_active: bool = False
+    """Whether UPDATEs that mark rows as deleted stay UPDATEs (`enable-active-active`)."""
 
-def split_rule(release: Release, raw: bool = False, old_value: bool = True) -> SplitRule:
-    """Return the rule under `output-raw-change-event` and `enable-old-value`."""
+
+def split_rule(release: Release, raw: bool = False, old_value: bool = True, active_active: bool = False) -> SplitRule:
+    """Return the rule under `output-raw-change-event`, `enable-old-value` and `enable-active-active`."""
     updates_first = release.updates_before_inserts
     if not old_value and release.handle_split != "as any":
         after = 2 if updates_first else 1
@@ -67,7 +70,7 @@ def split_rule(release: Release, raw: bool = False, old_value: bool = True) -> S
     never_splits = release.update_split == "never" or raw and release.raw_change_events
     ranks = (0, 1, 2, 1, 3) if release.split_interleaved else (0, 2, 4 if updates_first else 2, 1, 3)
     keys = 0 if never_splits else HANDLE_KEY | PRIMARY_KEY | UNIQUE_KEY
-    return SplitRule(release, keys, release.update_split == "several", ranks)
+    return SplitRule(release, keys, release.update_split == "several", ranks, active_active=active_active)
 
 
 def key_columns(table: Table, rule: SplitRule) -> tuple[str, ...]:

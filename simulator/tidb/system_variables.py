@@ -153,7 +153,10 @@ VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
         "last_insert_id": _insert_id,
         "insert_id": _insert_id,
         "max_allowed_packet": _session_is_read_only,
-        **dict.fromkeys(("autocommit", "foreign_key_checks", "tidb_enable_check_constraint"), _boolean),
+        **dict.fromkeys(
+            ("autocommit", "foreign_key_checks", "tidb_enable_check_constraint", "tidb_translate_softdelete_sql"),
+            _boolean,
+        ),
         **{f"character_set_{each}": _charset for each in ("client", "results", "connection", "database", "server")},
         **{f"collation_{each}": _collation for each in ("connection", "database", "server")},
         "default_collation_for_utf8mb4": _default_collation,

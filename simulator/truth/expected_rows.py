@@ -64,12 +64,13 @@ def as_sent(table: Table, rules: ChangefeedRules) -> Table:
 
 
 def _expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> ExpectedRows:
-    filtered = bool(plan.event_filters.rules or plan.ignored_start_ts)
+    marked = any(each.table.soft_delete for each in plan.tables)
+    filtered = marked or bool(plan.event_filters.rules or plan.ignored_start_ts)
     snapshot_pairs = [pair for pair in plan.snapshot_pairs if tso.compose(pair.span.start_ms) <= watermark]
     if filtered and plan.snapshot_pairs and (len(plan.snapshot_pairs) > 1 or plan.rows is not None):
         raise UserError(
-            "no truth of a run in which event filters keep rows back before or after a snapshot that others lead to: "
-            "let the run have two snapshots alone, or SQL alone"
+            "no truth of a run in which event filters or soft deletes keep rows back before or after a snapshot that "
+            "others lead to: let the run have two snapshots alone, or SQL alone"
         )
     if snapshot_pairs and (filtered or watermark < tso.compose(snapshot_pairs[-1].span.next_ms)):
         return ExpectedRows(

@@ -142,11 +142,12 @@ def stream_spec_of(
     options, tables = changefeed.codec, list(tables)
     codec = CODECS[options.protocol]
     sizes = codec.sizes(options, release)
-    split = split_rule(release, changefeed.output_raw_change_event, options.enable_old_value)
+    split = split_rule(release, changefeed.output_raw_change_event, options.enable_old_value, changefeed.active_active)
     fidelity = replace(
         codec.fidelity(options, release),
         moves_rows=not split.keys or split.several,
         deletes_absent="none" if options.enable_old_value else release.empty_deletes,
+        ends_marked=release.soft_deletes and not changefeed.active_active,
     )
     return StreamSpec(
         protocol=options.protocol,
@@ -187,7 +188,9 @@ def stages_of(
 ) -> Callable[[Table], Mapping[str, int]]:
     """Return the order of row changes at one commit-ts. Since 7.4 TiCDC keeps it only among rows of one partition key,
     so that tables whose partitions have several keys have no order (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
-    rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
+    rule = split_rule(
+        release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value, changefeed.active_active
+    )
     fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
     stages = operation_order(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
     order = order_scope(changefeed, release, tables)

@@ -19,9 +19,9 @@ from simulator.consumer.decode.connect_texts import connect_cells, is_connect
 from simulator.consumer.decode.row_texts import MEMBERS, value_text
 from simulator.consumer.decode.stream_events import LOST, Value
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
-from simulator.errors import UserError
+from simulator.errors import NotSimulatedError, UserError
 from simulator.ticdc.codecs.codec import Fidelity
-from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
 
 ZERO_TEXTS: Mapping[str, str] = {
@@ -79,12 +79,14 @@ def row_images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fid
 
     A cell is 0xFD if the message does not contain it, or contains a text that may stand for several values; NULL stays,
     where it stands for one of ZERO_TEXTS, too. An old NULL of an UPDATE is unknown if that of a changed column would be.
-    Raises UserError for a column that the table lacks,
-    and for a number that is no member of its ENUM or SET.
+    Raises UserError for a column that the table lacks, and for a number that is no member of its ENUM or SET;
+    NotSimulatedError for TiDB's columns of tables with SOFTDELETE, of which TiCDC's CREATE TABLE does not tell.
     """
     columns = {column.name: column for column in table.columns}
     unknown = [name for name in layout.names if name not in columns]
     if unknown:
+        if {*unknown} <= {*INTERNAL_COLUMNS}:
+            raise NotSimulatedError(f"no statement tells that it has {' and '.join(unknown)}: --truth does")
         raise UserError(f"{table.schema}.{table.name} has no column {unknown[0]!r}; it has {', '.join(columns)}")
     updates = ints(rows, "op") == UPDATE
     return (

@@ -48,12 +48,12 @@ from simulator.consumer.replay.unique_keys import (
     unique_keys,
     without,
 )
-from simulator.errors import SchemaError, UserError
+from simulator.errors import NotSimulatedError, SchemaError, UserError
 from simulator.ticdc import key_bytes
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import SOFT_DELETE_TIME, Table, visible_columns
 from simulator.tidb.storage.partitions import locate_partition
 
 UNDEFINED = "nobody says how it is defined then, and messages do not tell its handle key"
@@ -166,7 +166,11 @@ class ImagePairBuilder:
                         touched = self.timeline.touched(object_key(layout.schema, layout.table))
                         sent.put(places[at], table, touched, before, after)
                     yield from self._pairs_of_table(part, number, definition, before, after, partition_index, skipped)
-                except (UserError, ValueError) as error:  # ValueError: a text that is no value of its column's type
+                except (
+                    UserError,
+                    NotSimulatedError,
+                    ValueError,
+                ) as error:  # ValueError: a text that is no value of its column's type
                     skipped.add(number, name, str(error), len(part))
 
     def _pairs_of_undefined(
@@ -217,7 +221,18 @@ class ImagePairBuilder:
             earlier = pa.array((ints(rows, "commit_ts") <= history.altered) | as_mask(rows.column("bound").is_valid()))
             if pc.any(earlier).as_py():
                 before, after = (pc.if_else(earlier, with_scales(side, columns), side) for side in (before, after))
-        return before, after
+        return self._without_marked(before, table), after
+
+    def _without_marked(self, before: pa.Array, table: Table) -> pa.Array:
+        """Return old rows without those that were marked as deleted, for which a DELETE was sent."""
+        if not self.fidelity.ends_marked or not has_marks(table):
+            return before
+        names = [column.name for column in visible_columns(table)]
+        old = np.flatnonzero(as_mask(before.is_valid()))
+        marks = row_image.cell(before.take(pa.array(old)), len(names), names.index(SOFT_DELETE_TIME))
+        marked = np.zeros(len(before), np.bool_)
+        marked[old] = as_mask(pc.is_valid(marks)) & ~is_unknown(marks)
+        return pc.if_else(pa.array(marked), pa.scalar(None, pa.binary()), before)
 
     def _pairs_of_table(
         self,
@@ -243,6 +258,8 @@ class ImagePairBuilder:
             skipped.unknown.update(dict(_unknown_values(number, history.table, after)))
         certain, table = np.zeros(len(rows), np.bool_), history.definitions[definition].table
         columns = {**self._columns(rows, partition_index, certain, table), "dropped_at": dropped_ts}
+        marked = pc.and_(pc.is_valid(sent.column("before")), pc.is_null(sides[0]))  # sent as deleted, or still there
+        columns["old_check"] = pc.if_else(marked, pa.scalar(ANY, pa.int8()), columns["old_check"])
         if number in self.unique_keys:
             yield from self._pairs_of_keys(sent, number, definition, sides, last_sides, columns, skipped)
         if history.keyed:
@@ -339,6 +356,8 @@ class ImagePairBuilder:
         absent = self.fidelity.deletes_absent
         if absent == "keyed" or absent == "clustered" and (table is None or table.clustered):
             doubtful = doubtful | (ints(rows, "op") == DELETE)
+        if self.fidelity.ends_marked and self.fidelity.names_operations and table and has_marks(table):
+            doubtful = doubtful | (ints(rows, "op") == UPDATE)  # the old row may have been marked as deleted
         old_check = np.where(self._hides_old_row(rows) | doubtful, ANY, old_check)
         return pa.array(old_check.astype(np.int8))
 
@@ -355,6 +374,11 @@ class ImagePairBuilder:
 def _has_no_old_row(rows: pa.RecordBatch) -> Mask:
     mask: Mask = (ints(rows, "op") == INSERT) | np.asarray(pc.is_null(rows.column("before")))
     return mask
+
+
+def has_marks(table: Table) -> bool:
+    """Return whether rows tell when they were marked as deleted."""
+    return any(column.name == SOFT_DELETE_TIME for column in table.columns)
 
 
 def _placed_by_bound(rows: pa.RecordBatch) -> pa.RecordBatch:

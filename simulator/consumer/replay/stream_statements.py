@@ -23,7 +23,10 @@ from simulator.tidb.syntax.alter import RenameTo
 from simulator.tidb.syntax.ddl import AlterTable, RenameTable
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax
 
-LENIENT = Session("", None, V8_5, sql_mode=frozenset(), foreign_key_checks=False)
+ANY = replace(V8_5, soft_deletes=True)
+"""A release that reads all statements of streams."""
+
+LENIENT = Session("", None, ANY, sql_mode=frozenset(), foreign_key_checks=False)
 """The session of the replay, which refuses nothing that the upstream may have accepted."""
 
 
@@ -106,7 +109,7 @@ def statement_jobs(sent: StreamStatement) -> Sequence[Job]:
     """Return the jobs of a statement, as far as its text determines them."""
     try:
         statement = parse_ddl(sent.query, sent.sql_mode)
-        return execute(statement, sent.query, Session(sent.schema, None, V8_5)).jobs if statement else ()
+        return execute(statement, sent.query, Session(sent.schema, None, ANY)).jobs if statement else ()
     except DdlError:
         return ()
 

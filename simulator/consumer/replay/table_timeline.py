@@ -38,7 +38,7 @@ from simulator.tidb.ddl.catalog import (
     without_table,
 )
 from simulator.tidb.ddl.session import ExecutionResult, Job
-from simulator.tidb.model.table import Column, Name, Table
+from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Name, Table
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
@@ -363,12 +363,23 @@ class _TimelineBuilder:
 
 
 def _as_told(sent: StreamStatement, executed: ExecutionResult) -> ExecutionResult:
-    """Return the result with the table that a truth tells, if TiCDC read the statement without its sql_mode."""
+    """Return the result with the table that a truth tells, if TiCDC read the statement without its sql_mode, or without
+    its SOFTDELETE."""
     told, catalog = sent.after, executed.catalog
-    if not sent.sql_mode or told is None or catalog is None:
+    if told is None or catalog is None:
         return executed
     table = catalog.tables.get(object_key(told.schema or sent.schema, told.name))
-    if table is None or [column.name for column in table.columns] != [column.name for column in told.columns]:
+    if table is not None:
+        known = {column.name for column in table.columns}
+        internal = [each for each in told.columns if each.name in INTERNAL_COLUMNS and each.name not in known]
+        if internal:
+            table = replace(table, columns=(*table.columns, *internal))
+            executed = replace(executed, catalog=(catalog := with_table(catalog, table)))
+    if (
+        not sent.sql_mode
+        or table is None
+        or [column.name for column in table.columns] != [column.name for column in told.columns]
+    ):
         return executed
     columns = (replace(right, id=column.id) for column, right in zip(table.columns, told.columns, strict=True))
     right = replace(table, columns=tuple(columns), checks=told.checks, partitioning=told.partitioning)

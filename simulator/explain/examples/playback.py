@@ -37,7 +37,7 @@ from simulator.ticdc.ddl.classify import SEND, decide
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.dispatch import Destinations
-from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
+from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table, visible_columns
@@ -156,7 +156,7 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
         return ExampleOutput(_play_script(example, changefeed, release), ())
     tables = list(catalog.tables.values())
     dispatch.verify_tables(rules.router, tables)
-    check_expressions(rules, tables)
+    check_tables(rules, tables)
     statements = _statements(example, catalog, rules)
     messages: list[Message] = []
     spec = _spec(example, tables, statements, rules, messages)
@@ -165,7 +165,9 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
         spec.routes,
         rules.event_filters,
         rules.replication.ignored_start_ts,
-        split.split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
+        split.split_rule(
+            release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value, changefeed.active_active
+        ),
         spec.destinations,
     )
     rows = _ordered_events(_row_changes_of(example.events, spec.tables), row_rules)

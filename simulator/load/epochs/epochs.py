@@ -40,7 +40,7 @@ from simulator.sources.generate.values.table_values import table_values
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS
-from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
+from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
 from simulator.tidb.model.table import Table
 from simulator.tidb.restore.names import quote_name
 
@@ -121,7 +121,7 @@ def _verify_changefeed(tables: Iterable[Table], rules: ChangefeedRules, position
     plans.require_valid_index(replicated, rules.changefeed.force_replicate)
     dispatch.verify_routes(rules.router, position.versions)
     dispatch.verify_tables(rules.router, replicated)
-    check_expressions(rules, replicated)
+    check_tables(rules, replicated)
 
 
 def schema_epochs(prepared: PreparedLoad, output: Output, from_ms: int = 0) -> Iterator[SchemaEpoch]:

@@ -28,7 +28,7 @@ from simulator.run.plan.versions import EVERYTHING
 from simulator.sources.generate.values.distinct import distinct_columns, tells
 from simulator.sources.generate.values.generators import Reference, Template
 from simulator.ticdc import dispatch
-from simulator.ticdc.rules import ChangefeedRules, check_expressions
+from simulator.ticdc.rules import ChangefeedRules, check_tables
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Column, ForeignKey, Name, Table
@@ -204,7 +204,7 @@ def _require_changefeed(tables: Sequence[Table], rules: ChangefeedRules) -> None
     """Run the checks of TiCDC on tables."""
     plans.require_valid_index(tables, rules.changefeed.force_replicate)
     dispatch.verify_tables(rules.router, tables)
-    check_expressions(rules, tables)
+    check_tables(rules, tables)
 
 
 def _require_topics(

@@ -28,7 +28,7 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Route, TopicGrowth
 from simulator.ticdc.filters.event_filters import EventFilters
-from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
+from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.ticdc.time_zone import zone_of_rows
@@ -182,7 +182,12 @@ def assemble_plan(
         tuple(_notes(results)),
         rules.event_filters,
         rules.replication.ignored_start_ts,
-        split_rule(rules.release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
+        split_rule(
+            rules.release,
+            changefeed.output_raw_change_event,
+            changefeed.codec.enable_old_value,
+            changefeed.active_active,
+        ),
         rows,
         tuple(expected for result in results for expected in result.expected),
         tuple(jobs),
@@ -264,7 +269,7 @@ def _check(versions: TableVersions, rules: ChangefeedRules, first: RunPosition) 
     require_valid_index(compared, rules.changefeed.force_replicate)
     firsts = [version.table for version in replicated if version.of is None]
     dispatch.verify_tables(rules.router, firsts)
-    check_expressions(rules, firsts)
+    check_tables(rules, firsts)
 
 
 def require_valid_index(tables: Iterable[Table], force_replicate: bool) -> None:

@@ -124,6 +124,7 @@ def _changefeed(settings: ChangefeedSettings) -> Changefeed:
         kafka=replace(kafka_settings, topic_limit=CODECS[codec.protocol].topic_limit(settings.release)),
         case_sensitive=bool(settings.file_value("(top level)", "case-sensitive")),
         force_replicate=force_replicate,
+        active_active=bool(settings.file_value("(top level)", "enable-active-active")),
         rules=tuple(map(str, filter_rules)) if isinstance(filter_rules, list) else (),
         ignore_txn_start_ts=ignored_ts,
         event_filters=toml_rules.event_filters(settings),

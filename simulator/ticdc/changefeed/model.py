@@ -200,6 +200,9 @@ class Changefeed:
     kafka: Kafka
     case_sensitive: bool = False
     force_replicate: bool = False
+    active_active: bool = False
+    """`enable-active-active`: tables have ACTIVE_ACTIVE, and rows are sent as they are stored."""
+
     rules: tuple[str, ...] = ("*.*",)
     """`[filter] rules`."""
 

@@ -115,6 +115,9 @@ class Fidelity:
     """In which tables a DELETE may be of a row that a transaction inserts and deletes (`releases` empty_deletes): nothing
     tells it from one of a row that is not there."""
 
+    ends_marked: bool = False
+    """Whether an UPDATE that marks a row as deleted is sent as its DELETE (`ticdc.soft_deletes`)."""
+
     nulls: frozenset[str] = frozenset()
     """Families of types whose empty or zero values are sent as NULL."""
 

@@ -20,7 +20,7 @@ from simulator.ticdc.ddl.routes import route_event
 from simulator.ticdc.filters.event_filters import EventRule, rule_ignoring_ddl
 from simulator.ticdc.filters.replication import Replication, filter_rule
 from simulator.ticdc.filters.table_routes import find_conflict
-from simulator.ticdc.rules import ChangefeedRules
+from simulator.ticdc.rules import ChangefeedRules, mode_problem
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job
@@ -76,6 +76,7 @@ def decide(
         decision = filter_job(job, context)
         _require_apart(job, decision, context)
         _require_copied(job, decision, context)
+        _require_mode(job, decision, context)
         routes = rules.router.routes
         mode = context.sql_mode(job)
         sent = [route_event(event, sent_query(event, rules.release, mode), routes) for event in decision.events]
@@ -161,6 +162,13 @@ def _require_copied(job: Job, decision: Decision, context: JobContext) -> None:
             f"TiCDC {release.name} of the new architecture waits for table {schema}.{job.like.name}, which is filtered "
             "out, and its checkpoint stays (ticdc issue 5150)"
         )
+
+
+def _require_mode(job: Job, decision: Decision, context: JobContext) -> None:
+    """Raise DdlError CDC:ErrInvalidReplicaConfig if the job's table is none of those of the changefeed's mode."""
+    table = context.after.table(*_names(job)[1]) if context.after and decision.outcome in (SEND, IGNORE) else None
+    if table and (problem := mode_problem(context.rules, table)):
+        raise DdlError(problem, "CDC:ErrInvalidReplicaConfig")
 
 
 def _eligible(job: Job, context: JobContext) -> bool:

@@ -94,6 +94,12 @@ class Action(IntEnum):
     ALTER_TABLE_MODE = 75, "AlterTableMode", "alter table mode"
     REFRESH_META = 76, "RefreshMeta", "refresh meta"
     MODIFY_SCHEMA_READ_ONLY = 77, "ModifySchemaReadOnly", "modify schema read only"
+    ALTER_TABLE_SOFT_DELETE_INFO = 79, "AlterTableSoftDeleteInfo", "alter soft delete info"
+    MODIFY_SCHEMA_SOFT_DELETE = (
+        80,
+        "ModifySchemaSoftDeleteAndActiveActive",
+        "modify schema soft delete and active active",
+    )
     ADD_FULLTEXT_INDEX = 230, "AddFullTextIndex", "none"
     CREATE_HYBRID_INDEX = 231, "CreateHybridIndex", "none"
 

@@ -26,6 +26,7 @@ from simulator.tidb.ddl.partitions import interval, partitioning
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import options, statements
 from simulator.tidb.ddl.tables.create import existing_table
+from simulator.tidb.ddl.tables.soft_deletes import check_specs
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Partitioning, Table
 
@@ -78,6 +79,7 @@ def execute_specs(
     if target:
         if target.table.cached and [type(spec) for spec in separate] != [syntax.Cache]:
             raise tidb_error("ddl:8242", "Alter Table")
+        check_specs(separate, target.table)
         separate = list(_name_foreign_keys(separate, target.table.last_ids.foreign_key))
     result = list(_sub_jobs(separate, alteration))
     sub_jobs = [

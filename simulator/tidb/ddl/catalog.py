@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
 from simulator.tidb.errors import tidb_error
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import SoftDelete, Table
 
 Key = tuple[str, str]
 """Schema and name in lower case."""
@@ -23,6 +23,8 @@ class DatabaseInfo:
     charset: str = DEFAULT_CHARSET[0]
     collation: str = DEFAULT_CHARSET[1]
     """The default of new tables."""
+
+    soft_delete: SoftDelete | None = None
 
 
 @dataclass(frozen=True)

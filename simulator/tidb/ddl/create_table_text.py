@@ -14,9 +14,10 @@ from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.ddl.definitions.table import RANGE_BITS
 from simulator.tidb.ddl.expressions.default_functions import NOW, TODAY
 from simulator.tidb.ddl.expressions.stored_text import stored_expression, stored_partitioning
+from simulator.tidb.ddl.tables.soft_deletes import shown_options
 from simulator.tidb.ddl.views_and_sequences import sequence_limits
 from simulator.tidb.model.charsets import CHARSETS
-from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column
+from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column, shown_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
 from simulator.tidb.restore.names import feature_comment, quote_name
 
@@ -48,7 +49,7 @@ class TextStyle:
 def create_table_text(table: Table, style: TextStyle = TextStyle(), next_id: int = 0) -> str:
     """Return SHOW CREATE TABLE. `next_id` is the next id of AUTO_INCREMENT or AUTO_RANDOM."""
     quote = style.quote
-    parts = [_column(column, table, style) for column in table.columns]
+    parts = [_column(column, table, style) for column in shown_columns(table)]
     parts += _keys(table, quote)
     kind = {"global": "GLOBAL TEMPORARY ", "local": "TEMPORARY "}.get(table.temporary, "")
     lines = ",\n".join(parts)
@@ -56,7 +57,8 @@ def create_table_text(table: Table, style: TextStyle = TextStyle(), next_id: int
     ends = " ON COMMIT DELETE ROWS" * (table.temporary == "global") + " /* CACHED ON */" * table.cached
     partitions = _partitioning(table.partitioning, quote) if table.partitioning else ""
     ttl = "".join(f" {feature_comment(part, 'ttl')}" for part in _ttl(table, quote))
-    return f"CREATE {kind}TABLE {quote(table.name)} (\n{lines}\n) {options}{ends}{partitions}{ttl}"
+    soft = "".join(f" {part}" for part in shown_options(table.soft_delete))
+    return f"CREATE {kind}TABLE {quote(table.name)} (\n{lines}\n) {options}{ends}{partitions}{ttl}{soft}"
 
 
 def output_text(text: str) -> str:
@@ -267,4 +269,5 @@ def create_database_text(database: DatabaseInfo, if_not_exists: bool = False, qu
     head = f"CREATE DATABASE {'IF NOT EXISTS ' * if_not_exists}{quote(database.name)}"
     other = database.collation != CHARSETS[database.charset][0]
     collation = f"COLLATE {database.collation} " * other
-    return f"{head} /*!40100 DEFAULT CHARACTER SET {database.charset} {collation}*/"
+    soft = "".join(f" {part}" for part in shown_options(database.soft_delete))
+    return f"{head} /*!40100 DEFAULT CHARACTER SET {database.charset} {collation}*/{soft}"

@@ -13,14 +13,17 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_database, without_database
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.ddl.tables.soft_deletes import settings
 from simulator.tidb.errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import canonical_charset, charset_of, resolve_charset_and_collation
+from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS
 
 OPTION_ACTIONS = (
     (Action.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),
     (Action.MODIFY_SCHEMA_DEFAULT_PLACEMENT, ("PLACEMENT POLICY",)),
     (Action.SET_TIFLASH_REPLICA, ("TIFLASH REPLICA",)),
     (Action.MODIFY_SCHEMA_READ_ONLY, ("READ ONLY",)),
+    (Action.MODIFY_SCHEMA_SOFT_DELETE, SOFT_DELETE_OPTIONS),
 )
 
 STATEMENT_ACTIONS = {
@@ -40,7 +43,7 @@ def create_database(statement: syntax.CreateDatabase, text: str, session: Sessio
             return session.without_jobs(f"Can't create database '{name}'; database exists: no job")
         raise tidb_error("schema:1007", name)
     check_placement_policy(session.catalog, statement.options)
-    database = DatabaseInfo(name, *charset(statement.options, DEFAULT_CHARSET))
+    database = DatabaseInfo(name, *charset(statement.options, DEFAULT_CHARSET), settings(statement.options, None))
     job = Job(Action.CREATE_SCHEMA, text, statement, name)
     return session.with_jobs([job], lambda catalog: with_database(catalog, database))
 
@@ -49,14 +52,16 @@ def alter_database(statement: syntax.AlterDatabase, text: str, session: Session)
     """Execute ALTER DATABASE: the default of new tables changes; TiFlash replicas are a job for each table."""
     schema = session.schema_name(statement.name)
     old = session.catalog.existing_database(schema) if session.catalog else DatabaseInfo(schema)
-    new = DatabaseInfo(old.name, *charset(statement.options, (old.charset, old.collation)))
+    new = DatabaseInfo(
+        old.name, *charset(statement.options, _charset(old)), settings(statement.options, old.soft_delete)
+    )
     check_placement_policy(session.catalog, statement.options)
     names = {option.name for option in statement.options}
     notes, jobs = [], []
     for code, options in OPTION_ACTIONS:
         if names.isdisjoint(options):
             continue
-        if code == Action.MODIFY_SCHEMA_CHARSET_AND_COLLATE and session.catalog and new == old:
+        if code == Action.MODIFY_SCHEMA_CHARSET_AND_COLLATE and session.catalog and _charset(new) == _charset(old):
             notes.append("the database has this character set and collation: no job")
             continue
         for table in _tables(schema, session.catalog) if code == Action.SET_TIFLASH_REPLICA else ("",):
@@ -72,6 +77,10 @@ def charset(options: Iterable[syntax.TableOption], default: tuple[str, str]) -> 
         if charset and collation and charset_of(collation, "database") != canonical_charset(charset, "database"):
             raise tidb_error("ddl:1253", collation, charset)
         return resolve_charset_and_collation(charset, collation, default, "database")
+
+
+def _charset(database: DatabaseInfo) -> tuple[str, str]:
+    return database.charset, database.collation
 
 
 def _tables(schema: str, catalog: Catalog | None) -> tuple[str, ...]:

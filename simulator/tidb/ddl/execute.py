@@ -17,7 +17,7 @@ from simulator.tidb.ddl import databases
 from simulator.tidb.ddl import views_and_sequences as others
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.release_syntax import check_syntax
+from simulator.tidb.ddl.release_syntax import read_syntax
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import create
 from simulator.tidb.ddl.tables import statements as tables
@@ -27,15 +27,14 @@ __all__ = ["execute", "execute_batch"]
 
 def execute(statement: syntax.Statement, text: str, session: Session) -> ExecutionResult:
     """Execute a statement. Raises DdlError, also for a statement that fails after some of its jobs."""
-    check_syntax(statement, text, session.release)
-    executed = attempt(statement, text, session)
+    executed = attempt(read_syntax(statement, text, session.release), text, session)
     if executed.error is not None:
         raise executed.error
     return executed
 
 
 def attempt(statement: syntax.Statement, text: str, session: Session) -> ExecutionResult:
-    """Execute a statement that `check_syntax` took, and which may fail after some of its jobs; the result then has the
+    """Execute a statement that `read_syntax` returned, and which may fail after some of its jobs; the result then has the
     error.
 
     `text` is the text of the statement. Raises DdlError with TiDB's text for a statement that fails before its first
@@ -54,9 +53,8 @@ def execute_in_catalog(
 
 def execute_batch(statements: Sequence[syntax.CreateTable], text: str, session: Session) -> ExecutionResult:
     """Execute several CREATE TABLE in one text as one job. Raises DdlError."""
-    for statement in statements:
-        check_syntax(statement, text, session.release)
-    return _complete(create.create_tables(statements, text, session), session)
+    read = [read_syntax(statement, text, session.release) for statement in statements]
+    return _complete(create.create_tables(read, text, session), session)
 
 
 def _complete(executed: ExecutionResult, session: Session) -> ExecutionResult:

@@ -8,28 +8,60 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeVar
 
-from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS
-from simulator.tidb.errors import error_with_text, syntax_error
-from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS
-from simulator.tidb.parser.tokens import QUOTED
+from simulator.tidb.errors import converting_errors, syntax_error
+from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS, begins_option, parse_option
+from simulator.tidb.parser.splitting import parse_tokens
+from simulator.tidb.parser.tokens import QUOTED, tokenize
 
-SOFT_DELETE_COMMENT = re.compile(rf"{QUOTED}|/\*T!\[(softdelete|active_active)\]", re.DOTALL)
-"""A text, a name, a comment, or the beginning of one that TiDB executes with an option of soft deletes in it."""
+AnyStatement = TypeVar("AnyStatement", bound=syntax.Statement)
+
+SOFT_DELETE_COMMENT = re.compile(rf"{QUOTED}|/\*T!\[(?:softdelete|active_active)\](?P<options>.*?)\*/", re.DOTALL)
+"""A text, a name, a comment, or one that TiDB executes with options of soft deletes in it, and TiCDC does not."""
+
+SOFT_DELETE_WORD = re.compile(
+    rf"{QUOTED}|(?P<option>\b(?:{'|'.join(SOFT_DELETE_OPTIONS)})\b)", re.DOTALL | re.IGNORECASE
+)
+"""A text, a name, a comment, or the name of an option of soft deletes."""
 
 
-def check_syntax(statement: syntax.Statement, text: str, release: Release) -> None:
-    """Raise DdlError for a statement that the release's parser does not take, or takes and is not simulated."""
-    option = next((each.name for each in _options(statement) if each.name in SOFT_DELETE_OPTIONS), "")
+def has_soft_delete_options(text: str) -> bool:
+    """Return whether a CREATE TABLE has options of soft deletes, maybe in comments."""
+    return any(each["option"] for each in SOFT_DELETE_WORD.finditer(text))
+
+
+def read_syntax(statement: AnyStatement, text: str, release: Release) -> AnyStatement:
+    """Return a statement as the release's parser reads it: with the options of soft deletes in comments.
+
+    Raise DdlError for a statement that the parser does not take.
+    """
+    option = next((each.name for each in soft_delete_options(statement)), "")
     if option and not release.soft_deletes:
         raise syntax_error(f"there is no option {option} in this release")
-    if release.soft_deletes:
-        option = option or next((each[1].upper() for each in SOFT_DELETE_COMMENT.finditer(text) if each[1]), "")
-    if option:
-        raise not_simulated(option)
+    check_syntax(statement, release)
+    return _with_commented_options(statement, text) if release.soft_deletes else statement
+
+
+def _with_commented_options(statement: AnyStatement, text: str) -> AnyStatement:
+    comments = [each["options"] for each in SOFT_DELETE_COMMENT.finditer(text) if each["options"]]
+    if not comments:
+        return statement
+    words = " ".join(comments)
+    with converting_errors("parser:1064"):
+        options = parse_tokens(words, tokenize(words), lambda cursor: cursor.list_while(begins_option, parse_option))
+    if isinstance(statement, syntax.CreateDatabase | syntax.AlterDatabase | syntax.CreateTable):
+        return replace(statement, options=(*statement.options, *options))
+    if isinstance(statement, syntax.AlterTable):
+        return replace(statement, specs=(*statement.specs, syntax.SetOptions(options)))
+    return statement
+
+
+def check_syntax(statement: syntax.Statement, release: Release) -> None:
     for key in _keys(statement):
         if key.options.pre_split and not release.index_splits:
             raise syntax_error("an index has no PRE_SPLIT_REGIONS in this release")
@@ -44,19 +76,14 @@ def check_syntax(statement: syntax.Statement, text: str, release: Release) -> No
             raise syntax_error("DEFAULT takes no such parentheses in this release")
 
 
-def not_simulated(option: str) -> DdlError:
-    return error_with_text(
-        "ddl:1235",
-        f"{option} is not simulated: TiDB gives such a table hidden columns and rewrites its DELETEs and queries. "
-        "Accepted: tables without soft deletes, with UPDATE and DELETE as TiCDC sends them",
-    )
-
-
-def _options(statement: syntax.Statement) -> Iterator[syntax.TableOption]:
+def soft_delete_options(statement: syntax.Statement) -> Iterator[syntax.TableOption]:
+    """Yield the options of soft deletes of a statement."""
+    options: list[syntax.TableOption] = []
     if isinstance(statement, syntax.CreateDatabase | syntax.AlterDatabase | syntax.CreateTable):
-        yield from statement.options
+        options += statement.options
     for spec in _specs(statement):
-        yield from spec.options if isinstance(spec, syntax.SetOptions) else ()
+        options += spec.options if isinstance(spec, syntax.SetOptions) else ()
+    return (option for option in options if option.name in SOFT_DELETE_OPTIONS)
 
 
 def _keys(statement: syntax.Statement) -> Iterator[syntax.KeyDefinition]:

@@ -12,6 +12,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
 from simulator.tidb.errors import tidb_error
+from simulator.tidb.model.table import shown_columns
 from simulator.tidb.parser.queries.field_names import field_names
 
 T = TypeVar("T")
@@ -51,7 +52,7 @@ def _field_names(
     def columns_of(schema: str, name: str) -> tuple[str, ...]:
         place = place_of(schema or session.database, name)
         view = catalog.views.get(place)
-        stars[place] = view.columns if view else tuple(column.name for column in catalog.tables[place].columns)
+        stars[place] = view.columns if view else tuple(column.name for column in shown_columns(catalog.tables[place]))
         return stars[place]
 
     tree = statement.query.tree

@@ -15,7 +15,7 @@ from typing import Any
 from simulator.errors import DdlError, SqlError
 from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
-from simulator.tidb.ddl.release_syntax import check_syntax
+from simulator.tidb.ddl.release_syntax import read_syntax
 from simulator.tidb.engine.ddl.execution import ddl_session, execute_ddl
 from simulator.tidb.engine.ddl.local_tables import execute_on_local
 from simulator.tidb.engine.hints import hinted_variables
@@ -29,6 +29,7 @@ from simulator.tidb.engine.set_variables import system_variable_set
 from simulator.tidb.engine.writes.delete import delete
 from simulator.tidb.engine.writes.insert import insert
 from simulator.tidb.engine.writes.load_data import load_data
+from simulator.tidb.engine.writes.soft_deletes import recover_values
 from simulator.tidb.engine.writes.update import update
 from simulator.tidb.errors import not_simulated, sql_error_with_text
 from simulator.tidb.storage.locks import LockWait, TooLong
@@ -38,7 +39,15 @@ from simulator.tidb.syntax.session import LoadFile, Show
 AnyStatement = syntax.SqlStatement | LoadFile
 Outcome = StatementOutcome | FailedStatement
 
-VARIABLE_FIELDS = ("settings", "sql_mode", "time_zone", "timestamp", "foreign_key_checks", "check_constraints")
+VARIABLE_FIELDS = (
+    "settings",
+    "sql_mode",
+    "time_zone",
+    "timestamp",
+    "foreign_key_checks",
+    "check_constraints",
+    "soft_deletes",
+)
 """The fields of SqlSession that system variables set."""
 
 KEEP_WARNINGS = ("WARNINGS", "ERRORS")
@@ -121,7 +130,13 @@ def _change_rows(session: Session, statement: syntax.RowStatement | LoadFile, no
 
 
 ROW_STATEMENTS: Mapping[type, Callable[[Any, StatementContext], StatementOutcome]] = MappingProxyType(
-    {syntax.Insert: insert, syntax.Update: update, syntax.Delete: delete, LoadFile: load_data}
+    {
+        syntax.Insert: insert,
+        syntax.Update: update,
+        syntax.Delete: delete,
+        syntax.RecoverValues: recover_values,
+        LoadFile: load_data,
+    }
 )
 
 
@@ -160,7 +175,7 @@ def _execute_ddl(session: Session, statement: syntax.Statement, now_ms: int) -> 
     """Commit the open transaction before looking at a statement that TiDB could parse (tidb pkg/executor/ddl.go,
     DDLExec.Next)."""
     text, database = session.text, session.database
-    check_syntax(statement, text, database.release)
+    statement = read_syntax(statement, text, database.release)
     session.check_writes()
     remaining = execute_on_local(statement, text, session, ddl_session(session, now_ms), now_ms)
     if isinstance(remaining, StatementOutcome):

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
-from simulator.tidb.ddl.release_syntax import check_syntax
+from simulator.tidb.ddl.release_syntax import read_syntax
 from simulator.tidb.engine.queries.compilation import reading_context
 from simulator.tidb.engine.queries.statements import query_columns
 from simulator.tidb.engine.scopes.names import resolve_table
@@ -31,7 +31,7 @@ def columns_of_prepared(statement: syntax.SqlStatement, session: Session, now_ms
     context = reading_context(session, now_ms)
     match statement:
         case syntax.Statement():
-            check_syntax(statement, "", session.database.release)
+            read_syntax(statement, "", session.database.release)
         case syntax.SelectStatement(query):
             return query_columns(query, context)
         case syntax.Insert():

@@ -16,6 +16,10 @@ Cells = list[bytes | None]
 ROW_ID = "_tidb_rowid"
 """The name of the handle of rows without a clustered key, which no column can have."""
 
+ORIGIN_TS, SOFT_DELETE_TIME = INTERNAL_COLUMNS = ("_tidb_origin_ts", "_tidb_softdelete_time")
+"""Columns that TiDB adds to tables with ACTIVE_ACTIVE and with SOFTDELETE: the commit-ts in the cluster that a row comes
+from, and the time of its soft delete."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -126,6 +130,19 @@ class TimeToLive:
 
 
 @dataclass(frozen=True)
+class SoftDelete:
+    """The settings of SOFTDELETE, of a table or of new tables of a database."""
+
+    retention: str
+    """The SQL text after RETENTION: `7 DAY`."""
+
+    job_enabled: bool = True
+    job_interval: str = "24h"
+    active_active: bool = False
+    """Whether ACTIVE_ACTIVE is on, which needs SOFTDELETE."""
+
+
+@dataclass(frozen=True)
 class Partition:
     name: str
     values: tuple[tuple[str, ...], ...] = ()
@@ -181,6 +198,7 @@ class Table:
 
     foreign_keys: tuple[ForeignKey, ...] = ()
     ttl: TimeToLive | None = None
+    soft_delete: SoftDelete | None = None
     columnar_indexes: tuple[Index, ...] = ()
     """Vector and columnar indexes. They have ids and names, and affect no flag and no row."""
 
@@ -205,6 +223,20 @@ class Table:
 def visible_columns(table: Table) -> tuple[Column, ...]:
     """Return the columns of rows on the wire, in table order: all but the virtual generated ones."""
     return table._visible
+
+
+def shown_columns(table: Table) -> tuple[Column, ...]:
+    """Return the columns that `*`, SHOW and an INSERT without names mean: all but TiDB's own."""
+    if table.soft_delete is None:
+        return table.columns
+    return tuple(column for column in table.columns if column.name not in INTERNAL_COLUMNS)
+
+
+def names_untold_columns(text: str, table: Table) -> bool:
+    """Return whether a JSON text names columns of TiDB's own that the table lacks, as those of a table with SOFTDELETE of
+    which a CREATE TABLE of TiCDC does not tell."""
+    known = {column.name for column in table.columns}
+    return any(f'"{name}"' in text for name in INTERNAL_COLUMNS if name not in known)
 
 
 def row_id_column(table: Table) -> str | None:

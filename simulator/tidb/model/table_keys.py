@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from simulator.tidb.model.table import Column, IndexColumn, Table
+from simulator.tidb.model.table import SOFT_DELETE_TIME, Column, IndexColumn, Table, visible_columns
 
 CACHED_TABLES = 1024
 """The number of tables whose computed properties are cached."""
@@ -39,6 +39,14 @@ def cached_by_table(compute: Callable[[Table], Result]) -> Callable[[Table], Res
         return entry[1]
 
     return cached
+
+
+@cached_by_table
+def mark_place(table: Table) -> int | None:
+    """Return the place, in rows, of the time at which a row was marked as deleted; None without SOFTDELETE."""
+    if table.soft_delete is None:
+        return None
+    return [column.name for column in visible_columns(table)].index(SOFT_DELETE_TIME)
 
 
 @cached_by_table

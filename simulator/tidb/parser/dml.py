@@ -139,6 +139,13 @@ def parse_delete(cursor: Cursor, common: ParsedWith | None = None) -> syntax.Del
     return syntax.Delete(source, (), where, order, limit, ignore, partitions, _with_query(common, source))
 
 
+def parse_recover_values(cursor: Cursor) -> syntax.RecoverValues:
+    """Parse the rest of RECOVER VALUES."""
+    cursor.expect("FROM")
+    source = syntax.TableSource(_parse_delete_target(cursor))
+    return syntax.RecoverValues(source, cursor.grammar.expression(cursor) if cursor.accept("WHERE") else None)
+
+
 def _parse_multi_table_delete(
     cursor: Cursor, targets: tuple[syntax.TableName, ...], ignore: bool, common: ParsedWith | None
 ) -> syntax.Delete:

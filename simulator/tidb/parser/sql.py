@@ -20,7 +20,14 @@ from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.ddl import alter_table as alter
 from simulator.tidb.parser.ddl import statements as ddl
 from simulator.tidb.parser.ddl.statements import Phrase, fail_at_first_words, first_words, next_words
-from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_load_data, parse_replace, parse_update
+from simulator.tidb.parser.dml import (
+    parse_delete,
+    parse_insert,
+    parse_load_data,
+    parse_recover_values,
+    parse_replace,
+    parse_update,
+)
 from simulator.tidb.parser.plain_literals import without_literals
 from simulator.tidb.parser.splitting import only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
@@ -49,6 +56,7 @@ DML_PARSERS: dict[str, SqlParser] = {
     "REPLACE": parse_replace,
     "UPDATE": parse_update,
     "DELETE": parse_delete,
+    "RECOVER VALUES": parse_recover_values,
     "LOAD DATA": parse_load_data,
 }
 """Parsers that begin after the words."""

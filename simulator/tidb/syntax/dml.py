@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import ColumnName, Node
-from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, WithTree
+from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, TableSource, WithTree
 
 
 @dataclass(frozen=True)
@@ -74,4 +74,13 @@ class Delete:
     common: WithTree | None = None
 
 
-RowStatement = Insert | Update | Delete
+@dataclass(frozen=True)
+class RecoverValues:
+    """RECOVER VALUES, which takes back soft deletes."""
+
+    source: TableSource
+    where: Node | None = None
+    ignore: bool = False
+
+
+RowStatement = Insert | Update | Delete | RecoverValues

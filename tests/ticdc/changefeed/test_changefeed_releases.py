@@ -603,7 +603,6 @@ FILES, ACTIVE = "file:///tmp/f?protocol=canal-json", "enable-active-active = tru
             ACTIVE + "bdr-mode = true",
             "invalid replica config, enable-active-active only supports tidb",
         ),
-        ("v26.3.1", FILES, ACTIVE + "bdr-mode = true", "enable-active-active is not simulated: it takes tables with"),
         (
             "v26.3.1",
             OPEN,

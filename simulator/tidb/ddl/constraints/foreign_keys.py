@@ -119,7 +119,7 @@ def check_parent(foreign: ForeignKey, table: Table, catalog: Catalog, session: S
 def check_reference(foreign: ForeignKey, table: Table, parent: Table) -> None:
     """Check the referenced columns, which need the same types and an index that begins with them (TiDB:
     checkTableForeignKey)."""
-    if table.temporary or parent.temporary:
+    if any(each.temporary or each.soft_delete for each in (table, parent)):
         raise tidb_error("schema:1215")
     if parent.ttl:
         raise tidb_error("ddl:8152")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from simulator.errors import SchemaError
@@ -13,6 +14,8 @@ from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.ddl.create_table import begins_other_statement, parse_create_table
 from simulator.tidb.parser.splitting import begins_with, parse_tokens, split_tokens, statement_text
 from simulator.tidb.parser.tokens import tokenize
+
+SOFT_DELETE_OPTIONS = re.compile(r"(?:\s*/\*T!\[(?:softdelete|active_active)\].*?\*/)+", re.DOTALL)
 
 CACHED_TABLES = 1 << 16
 """Cached tables: two snapshots of a database define most of their tables with the same text."""
@@ -39,12 +42,23 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
     """
     try:
         return tuple(
-            build_table(parse_tokens(text, tokens, _parse_complete_table), schema, text, statement_text(text, tokens))
+            build_table(
+                parse_tokens(text, tokens, _parse_complete_table),
+                schema,
+                text,
+                statement_text(text, tokens) + _options_behind(text, tokens[-1].end + 1),
+            )
             for tokens in split_tokens(tokenize(text))
             if not begins_with(text, tokens, begins_other_statement)
         )
     except RecursionError:
         raise SchemaError(TOO_DEEP) from None
+
+
+def _options_behind(text: str, end: int) -> str:
+    """Return the options behind a statement that only a TiDB with SOFTDELETE reads."""
+    options = SOFT_DELETE_OPTIONS.match(text, end)
+    return options[0] if options else ""
 
 
 def _parse_complete_table(parser: Cursor) -> syntax.CreateTable:

@@ -24,6 +24,7 @@ from simulator.tidb.ddl.partitions.partitioning import new_partitioning
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import definition_checks as checks
 from simulator.tidb.ddl.tables.options import check_ttl
+from simulator.tidb.ddl.tables.soft_deletes import settings, with_soft_deletes
 from simulator.tidb.errors import converting_errors, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl.create_table import parse_create_table
@@ -141,6 +142,7 @@ def build_new_table(
         raise tidb_error("ddl:8151")
     if table.ttl is not None:
         check_ttl(table.ttl.column, table, TargetTable(catalog, table, text, ""))
+    table = with_soft_deletes(table, settings(definition.options, database.soft_delete), catalog)
     for foreign in table.foreign_keys:
         check_parent(foreign, replace(table, foreign_keys=()), catalog, session)
     check_children(table, catalog)

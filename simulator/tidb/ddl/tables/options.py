@@ -19,10 +19,12 @@ from simulator.tidb.ddl.constraints.index_parts import check_index_parts
 from simulator.tidb.ddl.definitions.table import STORED_OPTIONS, build_ttl
 from simulator.tidb.ddl.grammar import ENGINES
 from simulator.tidb.ddl.lookups import existing_column
+from simulator.tidb.ddl.tables.soft_deletes import alter_soft_delete
 from simulator.tidb.errors import auto_random_error, converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve_charset_and_collation
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS
 
 Values = Mapping[str, syntax.TableOption]
 """The options of one spec by name; the last one counts."""
@@ -35,6 +37,9 @@ def set_options(spec: syntax.SetOptions, alteration: Alteration) -> SubJobs:
     """
     check_charsets([option.value for option in spec.options if option.name == "CHARSET" and not option.default])
     values = {option.name: option for option in spec.options}
+    soft_deletes = tuple(option for option in spec.options if option.name in SOFT_DELETE_OPTIONS)
+    if soft_deletes:
+        yield from alter_soft_delete(soft_deletes, alteration)
     done: set[object] = set()
     for option in spec.options:
         change = OPTIONS.get(option.name)
@@ -185,6 +190,7 @@ OPTIONS: Mapping[str, Callable[[syntax.TableOption, Values, Alteration], SubJobs
     "ENGINE": engine,
     "ROW_FORMAT": ignored_option,
     "ENGINE_ATTRIBUTE": engine_attribute,
+    **dict.fromkeys(SOFT_DELETE_OPTIONS, lambda option, values, alteration: iter(())),  # set_options has their sub-job
 }
 
 

@@ -21,7 +21,7 @@ from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.expression import INTEGER_KINDS, Evaluate, Expression, Row, apply, fixed
 from simulator.tidb.expressions.trees import strip_parentheses, walk
 from simulator.tidb.model.table import ROW_ID, Column, IndexColumn, Table, row_id_column
-from simulator.tidb.model.table_keys import cached_by_table, columns_by_name
+from simulator.tidb.model.table_keys import cached_by_table, columns_by_name, mark_place
 from simulator.tidb.model.types import INTEGER_BITS, is_binary, is_text
 from simulator.tidb.storage.row_keys import RowKey, encoder, entry_keys
 from simulator.tidb.storage.rows import Handle
@@ -76,17 +76,20 @@ class TableReader(NamedTuple):
     ) -> Iterator[Values]:
         """Yield rows in the order of TiKV."""
         rows = context.transaction.scan(self.stored, self.ordinals, context.read_ts, low, high, descending)
+        mark = None if context.sees_marked else mark_place(self.stored.table)
         for ordinal, handle, cells in rows:
-            yield [*cells, (ordinal, handle)]
+            if mark is None or cells[mark] is None:
+                yield [*cells, (ordinal, handle)]
 
     def rows(self, locations: Iterable[tuple[int, Handle]], context: StatementContext) -> Iterator[Values]:
         """Yield the rows that are at locations."""
         get, ts, stored = context.transaction.get, context.read_ts, self.stored
+        mark = None if context.sees_marked else mark_place(stored.table)
         for ordinal, handle in locations:
             cells = get(stored, ordinal, handle, ts)
             if self.locks:
                 context.transaction.lock_row(stored, ordinal, handle, cells is not None)
-            if cells is not None:
+            if cells is not None and (mark is None or cells[mark] is None):
                 yield [*cells, (ordinal, handle)]
 
     def find(self, comparisons: Sequence[Comparison]) -> Access | None:

@@ -70,7 +70,7 @@ def kept_plan(query: QueryTree, context: StatementContext) -> Plan | None:
     table = context.catalog.tables.get(
         object_key(source.name.schema or context.session.settings.database, source.name.name)
     )
-    if table is None or context.snapshot is not None:
+    if table is None or table.soft_delete is not None or context.snapshot is not None:
         return None
     plans, stored, shape = _kept_plans(table), context.stored(table), {**vars(query), "where": column}
     kept = plans.get(id(query.items))

@@ -21,7 +21,7 @@ from simulator.tidb.expressions.expression import Evaluate, Expression, Row, app
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.moments import as_datetime, of_datetime
 from simulator.tidb.expressions.tables import places_of, table_column
-from simulator.tidb.model.table import ROW_ID, Column, Table
+from simulator.tidb.model.table import INTERNAL_COLUMNS, ROW_ID, Column, Table
 from simulator.tidb.model.table_keys import cached_by_table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.storage.row_keys import row_id
@@ -135,6 +135,7 @@ def _new_fields(table: Table, alias: str, schema: str) -> Fields:
             column,
             table,
             slots=(places[column.name],) if column.name in places else (),
+            extra=table.soft_delete is not None and column.name in INTERNAL_COLUMNS,
         )
         for column in table.columns
     ]

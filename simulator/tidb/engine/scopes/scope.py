@@ -61,7 +61,7 @@ class Field(NamedTuple):
     """Whether only its qualified name means it: the second of two columns that USING joins."""
 
     extra: bool = False
-    """Whether it is `_tidb_rowid`, which `*` does not show and USING does not join."""
+    """Whether it is a column of TiDB's own, which `*` does not show and USING does not join."""
 
     @property
     def value(self) -> Expression:
@@ -198,6 +198,7 @@ class QueryScope:
         candidates = self.fields.by_name.get(parts[-1].lower())
         if candidates is None:
             return None
+        self.context.check_named(parts[-1])
         if len(parts) == 1:
             found = [each for each in candidates if not each.hidden]
         else:

@@ -13,9 +13,9 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.engine.sessions import clock
 from simulator.tidb.engine.sessions.session import Session
 from simulator.tidb.engine.sessions.session_variables import variable_text
-from simulator.tidb.errors import sql_error
+from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.context import MAX_WARNINGS, Context
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import SOFT_DELETE_TIME, Table
 from simulator.tidb.storage.database import Schema, new_table, redefined
 from simulator.tidb.storage.locks import TooLong
 from simulator.tidb.storage.rows import NEWEST
@@ -64,6 +64,8 @@ class StatementContext(Context):
         """The ts of AS OF TIMESTAMP of the tables so far, 0 for none; None before the first table."""
         self.pauses = 0
         """How many calls so far were SLEEP or GET_LOCK."""
+        self.sees_marked = not settings.soft_deletes
+        """Whether the statement sees rows of tables with SOFTDELETE that are marked as deleted, and may name the mark."""
         self.given_id: int | None = None
         """The argument of LAST_INSERT_ID."""
         self.random: Random | None = None
@@ -96,6 +98,14 @@ class StatementContext(Context):
     def mode(self) -> Mode:
         """How the statement casts values to columns."""
         return clock.session_mode(self.session.settings, self.now_ms, self.ignore, self._inserting)
+
+    def check_named(self, *names: str) -> None:
+        """Raise SqlError 1815 for the mark of deleted rows, which a session that sees none of them may not name (TiDB's
+        branch feature/active-active, tests/integrationtest/r/softdelete/column_check.result)."""
+        if self.session.settings.soft_deletes and any(name.lower() == SOFT_DELETE_TIME for name in names):
+            raise sql_error_with_text(
+                1815, f"column '{SOFT_DELETE_TIME}' cannot be referenced when tidb_translate_softdelete_sql is enabled"
+            )
 
     def variable(self, name: str) -> str:
         return variable_text(self.session.settings, name)

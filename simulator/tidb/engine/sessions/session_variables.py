@@ -225,6 +225,7 @@ FLAGS = MappingProxyType(
         "autocommit": "autocommit",
         "foreign_key_checks": "foreign_key_checks",
         "tidb_enable_check_constraint": "check_constraints",
+        "tidb_translate_softdelete_sql": "soft_deletes",
     }
 )
 """The fields of SqlSession that hold boolean variables."""
@@ -237,6 +238,7 @@ EFFECTIVE: Mapping[str, tuple[Setter, str]] = MappingProxyType(
         "autocommit": (_flag, "ON"),
         "foreign_key_checks": (_flag, "ON"),
         "tidb_enable_check_constraint": (_flag, "OFF"),
+        "tidb_translate_softdelete_sql": (_flag, "ON"),
         "last_insert_id": (_last_insert_id, "0"),
         "identity": (_last_insert_id, "0"),
         "character_set_connection": (_connection_charset, "utf8mb4"),

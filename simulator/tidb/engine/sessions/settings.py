@@ -62,6 +62,10 @@ class SqlSession:
     check_constraints: bool = False
     """tidb_enable_check_constraint, a global variable."""
 
+    soft_deletes: bool = True
+    """tidb_translate_softdelete_sql: whether DELETE only marks rows of tables with SOFTDELETE, and marked ones are
+    hidden."""
+
     settings: Mapping[str, str] = field(default_factory=dict)
     """System variables without an effect on rows, as set, by name in lower case."""
 

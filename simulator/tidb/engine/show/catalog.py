@@ -25,7 +25,7 @@ from simulator.tidb.engine.system_tables.definitions import LISTED_FIRST, SCHEMA
 from simulator.tidb.engine.system_tables.keys import index_parts
 from simulator.tidb.engine.system_tables.tables import ROWS, all_databases
 from simulator.tidb.errors import not_simulated, sql_error
-from simulator.tidb.model.table import ROW_ID, Table, row_id_column
+from simulator.tidb.model.table import ROW_ID, Table, row_id_column, shown_columns
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.storage.auto_ids import auto_column, has_own_allocator, initial_counters, next_auto_id
 from simulator.tidb.syntax.definitions import TableName
@@ -123,7 +123,8 @@ def _find_table(show: Show, context: StatementContext) -> Table:
 def _columns(show: Show, text: str, context: StatementContext) -> Shown:
     table = _find_table(show, context)
     described = (
-        describe_column(column, table, context.session.settings, context.database.release) for column in table.columns
+        describe_column(column, table, context.session.settings, context.database.release)
+        for column in shown_columns(table)
     )
     if not show.full:
         return shown(

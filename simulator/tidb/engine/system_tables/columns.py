@@ -17,7 +17,7 @@ from simulator.tidb.engine.sessions.result_columns import PRIMARY, UNIQUE, key_f
 from simulator.tidb.engine.sessions.settings import SqlSession
 from simulator.tidb.engine.system_tables.definitions import Row
 from simulator.tidb.model.charsets import CHARSETS
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, shown_columns
 from simulator.tidb.model.types import bare_name, family, is_text, mysql_type, type_arguments
 
 PRIVILEGES = "select,insert,update,references"
@@ -77,7 +77,7 @@ def _extra(column: Column, release: Release) -> str:
 
 def column_rows(table: Table, schema: str, session: SqlSession, release: Release) -> Iterator[Row]:
     """Yield the rows of information_schema.COLUMNS."""
-    for place, column in enumerate(table.columns, 1):
+    for place, column in enumerate(shown_columns(table), 1):
         shown, type = describe_column(column, table, session, release), column.type
         characters, octets, precision, scale, moment = _sizes(column)
         unsigned = " unsigned" * (type.unsigned and type.name not in ("bit", "year"))

@@ -34,7 +34,7 @@ from simulator.tidb.expressions.expression import Evaluate
 from simulator.tidb.expressions.json_documents import typed_cell
 from simulator.tidb.expressions.tables import generated_value, places_of, table_expression
 from simulator.tidb.expressions.trees import parse_expression
-from simulator.tidb.model.table import Cells, Column, Index, Table, visible_columns
+from simulator.tidb.model.table import ORIGIN_TS, Cells, Column, Index, Table, visible_columns
 from simulator.tidb.model.table_keys import cached_by_table, is_array
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, family
 from simulator.tidb.values.numbers import bounds
@@ -64,6 +64,7 @@ class RowValues:
         self._generated, self.quick = generated_values(table), quick_casts_of(table)
         self._index_values = [evaluate for _, evaluate in index_values(table)]
         self._defaults: dict[str, Callable[[], Cell]] = {}
+        self._origin = self.place_of.get(ORIGIN_TS) if table.soft_delete else None
 
     @cached_property
     def compilation(self) -> StatementCompilation:
@@ -226,6 +227,8 @@ class RowValues:
                     digits = max(column.type.decimal, 0)
                     now = now_text(column.type.name, digits, self.context.session.settings, self.context.now_ms)
                     new[place] = now.encode()
+            if self._origin is not None and ORIGIN_TS not in named:
+                new[self._origin] = None
         if self._generated or self._index_values:
             self.generate(new)
 

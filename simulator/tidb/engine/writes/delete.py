@@ -14,6 +14,7 @@ from simulator.tidb.engine.sessions.context import StatementContext
 from simulator.tidb.engine.sessions.outcome import StatementOutcome
 from simulator.tidb.engine.writes.foreign_keys import enforce_foreign_keys
 from simulator.tidb.engine.writes.rows import Location, RowWriter
+from simulator.tidb.engine.writes.soft_deletes import marking, marks_instead
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
 
@@ -35,6 +36,8 @@ def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutc
     rows = match(source, statement.where, statement.order, statement.limit, statement.common, compilation)
     bases = [_base(target, rows.bases, context) for target in targets]
     writers = {base.stored: RowWriter(base.stored, context) for base in bases}
+    marks = marks_instead(bases, context)
+    write = {stored: marking(writer, context) if marks else writer.delete for stored, writer in writers.items()}
     deleted: set[tuple[object, Location]] = set()
     for row in rows.rows(context):
         for base in bases:
@@ -42,7 +45,7 @@ def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutc
             if location is not None and (base.stored, location) not in deleted:
                 deleted.add((base.stored, location))
                 first = base.place - len(visible_columns(base.stored.table))
-                writers[base.stored].delete(location, row[first : base.place])
+                write[base.stored](location, row[first : base.place])
     enforce_foreign_keys(context, list(writers.values()))
     return StatementOutcome(affected=len(deleted), warnings=tuple(context.warnings))
 

@@ -15,6 +15,7 @@ from simulator.tidb.engine.writes.assign import DUPLICATE, Cell, RowValues
 from simulator.tidb.engine.writes.new_rows import NOWHERE, is_default
 from simulator.tidb.engine.writes.rows import Location
 from simulator.tidb.engine.writes.selected_rows import SelectedRows
+from simulator.tidb.engine.writes.soft_deletes import check_updated
 from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.datums import datum_of
@@ -38,6 +39,8 @@ class DuplicateUpdate:
         others = () if selected is None else selected.fields(inserted, 2 * width)
         scope = QueryScope(self._values.compilation, Fields((*stored, *others))).changed(inserted=inserted)
         columns = [_assigned_column(each, table) for each in assignments]
+        context.check_named(*(column.name for column in columns))
+        check_updated(columns, table)
         self._named = {column.name for column in columns}
         self._assignments = []
         for each, column in zip(assignments, columns, strict=True):

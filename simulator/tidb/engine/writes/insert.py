@@ -24,8 +24,9 @@ from simulator.tidb.engine.writes.ids import AutoIds
 from simulator.tidb.engine.writes.new_rows import ValueRows
 from simulator.tidb.engine.writes.rows import KeyedRow, RowWriter
 from simulator.tidb.engine.writes.selected_rows import SelectedRows
+from simulator.tidb.engine.writes.soft_deletes import remove_marked
 from simulator.tidb.errors import sql_error
-from simulator.tidb.model.table import Cells, Column, Table
+from simulator.tidb.model.table import Cells, Column, Table, shown_columns
 from simulator.tidb.syntax.dml import Insert
 
 DUPLICATE_OR_BROKEN = (1062, 3819)
@@ -42,12 +43,13 @@ def insert(statement: Insert, context: StatementContext) -> StatementOutcome:
     up its ids (lazyAdjustAutoIncrementDatum; pkg/table/tables, AddRecord).
     """
     table = resolve_table(context, statement.table, "replace into" if statement.replace else "insert into")
+    context.check_named(*(statement.columns or ()))
     return Insertion(statement, table, context).execute()
 
 
 def assigned_columns(statement: Insert, table: Table) -> list[Column]:
     """Return the columns that get values. Raises SqlError 1054, 1110 and 1136 for rows of another length."""
-    columns = list(table.columns) if statement.columns is None else resolve_columns(table, statement.columns)
+    columns = list(shown_columns(table)) if statement.columns is None else resolve_columns(table, statement.columns)
     if statement.rows and {*map(len, statement.rows)} != {len(columns)}:
         for row, nodes in enumerate(statement.rows, 1):
             if len(nodes) != len(columns) and (nodes or statement.columns):
@@ -181,12 +183,15 @@ class Insertion:
         return placed
 
     def _insert(self, row: KeyedRow, is_new: bool = False) -> None:
+        if not is_new:
+            remove_marked(self._writer, row)
         self._writer.insert(row, is_new)
         self._added += 1
         self._affected += 1
 
     def _insert_or_ignore(self, row: KeyedRow) -> None:
         """Insert a row, or leave it out with a warning (batchCheckAndInsert)."""
+        remove_marked(self._writer, row)
         for entry, _ in self._writer.owners(row):
             self._writer.lock_key(row, entry)
             self._context.warn(self._writer.duplicate_error(row, entry))
@@ -201,6 +206,7 @@ class Insertion:
     def _replace(self, row: KeyedRow, counts: bool = True) -> None:
         """Delete every row with a key of the new row, then insert it. An identical row stays (replaceRow). `counts` is
         whether deleted and identical rows are affected."""
+        remove_marked(self._writer, row)
         for entry, owner in self._writer.owners(row):
             old = self._writer.cells(owner)
             self._affected += counts
@@ -215,6 +221,7 @@ class Insertion:
     def _insert_or_update(self, number: int, row: KeyedRow) -> None:
         """Insert a row, or update the row that has its first key (batchUpdateDupRows)."""
         assert self._update is not None, "the statement has ON DUPLICATE KEY UPDATE"
+        remove_marked(self._writer, row)
         _, owner = next(self._writer.owners(row), (None, None))
         if owner is None:
             self._insert(row, is_new=True)

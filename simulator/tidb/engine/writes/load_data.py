@@ -25,7 +25,7 @@ from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.expression import Expression, place
 from simulator.tidb.expressions.trees import replace_nodes
-from simulator.tidb.model.table import Cells, Column, Table, visible_columns
+from simulator.tidb.model.table import Cells, Column, Table, shown_columns
 from simulator.tidb.syntax.dml import Insert
 from simulator.tidb.syntax.expressions import ContextExpression, Node
 from simulator.tidb.syntax.queries import Variable
@@ -55,10 +55,13 @@ class LoadedRows:
         """Raises SqlError for names that mean nothing."""
         self._statement, self._data, self._context = statement, data, context
         self._values = RowValues(table, context, LOAD)
-        targets = statement.targets or tuple(column.name for column in visible_columns(table))
+        targets = statement.targets or tuple(
+            column.name for column in shown_columns(table) if column.generated != "virtual"
+        )
         self._count = len(targets)
         fields = [(number, target) for number, target in enumerate(targets) if not target.startswith("@")]
         assigned = [each.column.parts[-1] for each in statement.assignments]
+        context.check_named(*(target for _, target in fields), *assigned)
         columns = resolve_columns(table, [*(target for _, target in fields), *assigned])
         self._named = {column.name for column in columns}
         self._fields = [

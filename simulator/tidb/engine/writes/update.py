@@ -31,6 +31,7 @@ from simulator.tidb.engine.writes.assign import UPDATE, Cell, RowValues
 from simulator.tidb.engine.writes.foreign_keys import enforce_foreign_keys
 from simulator.tidb.engine.writes.new_rows import is_default
 from simulator.tidb.engine.writes.rows import Location, RowWriter
+from simulator.tidb.engine.writes.soft_deletes import check_updated
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.casts import cast
 from simulator.tidb.expressions.compile import compile_expression
@@ -38,7 +39,7 @@ from simulator.tidb.expressions.context import TRUNCATED, Context
 from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.expression import Expression, apply_in_context
 from simulator.tidb.expressions.trees import conjuncts, parse_expression, strip_parentheses, walk
-from simulator.tidb.model.table import Cells, Column, Table
+from simulator.tidb.model.table import ROW_ID, Cells, Column, Table
 from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.values.moments import as_utc, parse_stored_moment
 
@@ -169,6 +170,7 @@ def _targets(statement: syntax.Update, matched: Matched, context: StatementConte
             writer = RowWriter(base.stored, context, resolve_partitions(base.stored.table, named) if named else None)
             target = targets[base] = Target(base, RowValues(base.stored.table, context, UPDATE), writer)
         target.named.add(column.name)
+        check_updated((column,), target.table)
         if not column.generated:
             compute = _compiled(each.value, column, target.values, matched.scope, casts)
             target.assignments.append((target.values.place_of[column.name], compute))
@@ -196,7 +198,7 @@ def _assigned_column(node: syntax.ColumnName, matched: Matched) -> tuple[Base, C
     found = matched.scope.find(node)
     if found is None:
         raise sql_error(1054, ".".join(node.parts), "field list")
-    if found.extra:
+    if found.name == ROW_ID:
         raise row_id_write_error()
     for base in matched.bases:
         if base.stored.table is found.base and base.alias == found.table and base.schema == found.schema:

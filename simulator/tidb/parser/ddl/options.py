@@ -113,9 +113,13 @@ def parse_duration_option(cursor: Cursor, name: str) -> TableOption:
 
 def parse_soft_delete(cursor: Cursor, name: str) -> TableOption:
     """Parse `RETENTION 7 DAY` or 'OFF'."""
-    if not cursor.accept("RETENTION"):
-        return parse_text_option(cursor, name)
-    return TableOption(name, f"RETENTION {parse_literal(cursor).restored} {parse_unit(cursor).text}")
+    token = cursor.next_token()
+    if cursor.accept("RETENTION"):
+        return TableOption(name, f"RETENTION {cursor.integer('a number')} {parse_unit(cursor).text}")
+    value = cursor.plain_string().upper()
+    if value != "OFF":
+        cursor.fail("The SOFTDELETE option must be RETENTION XXX or 'OFF'", token)
+    return TableOption(name, value, quoted=True)
 
 
 SOFT_DELETE_OPTIONS: Mapping[str, Parser] = {
@@ -124,7 +128,7 @@ SOFT_DELETE_OPTIONS: Mapping[str, Parser] = {
     "SOFTDELETE_JOB_INTERVAL": parse_duration_option,
     "ACTIVE_ACTIVE": parse_on_or_off,
 }
-"""The options of tables and databases whose rows TiDB only marks as deleted (TiDB 26.3)."""
+"""The options of tables and databases whose rows TiDB only marks as deleted."""
 
 
 def begins_option(cursor: Cursor) -> bool:
