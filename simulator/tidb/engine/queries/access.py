@@ -77,9 +77,10 @@ class TableReader(NamedTuple):
         """Yield rows in the order of TiKV."""
         rows = context.transaction.scan(self.stored, self.ordinals, context.read_ts, low, high, descending)
         mark = None if context.sees_marked else mark_place(self.stored.table)
+        if mark is not None:
+            rows = (row for row in rows if row[2][mark] is None)
         for ordinal, handle, cells in rows:
-            if mark is None or cells[mark] is None:
-                yield [*cells, (ordinal, handle)]
+            yield [*cells, (ordinal, handle)]
 
     def rows(self, locations: Iterable[tuple[int, Handle]], context: StatementContext) -> Iterator[Values]:
         """Yield the rows that are at locations."""

@@ -17,6 +17,7 @@ from simulator.tidb.engine.writes.ids import advance_after_update, allocate_row_
 from simulator.tidb.engine.writes.references import is_related
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import Cells, visible_columns
+from simulator.tidb.model.table_keys import mark_place
 from simulator.tidb.storage.array_keys import array_keys, entries_of
 from simulator.tidb.storage.auto_ids import auto_column
 from simulator.tidb.storage.partitions import no_partition_error, partition_of
@@ -71,6 +72,9 @@ class RowWriter:
         self._entries_of, self._conditions = entries_of(self.table), check_conditions(self.table)
         automatic = auto_column(self.table)
         self._automatic = None if automatic is None else (automatic, visible_columns(self.table).index(automatic))
+        self.mark = None if context.sees_marked else mark_place(self.table)
+        """The place of the mark of deleted rows, which a new row replaces."""
+
         self._row_ids: Iterator[int] = iter(())
         self._expected = 1
 

@@ -22,7 +22,6 @@ from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter
 from simulator.tidb.errors import not_simulated, sql_error_with_text
 from simulator.tidb.expressions.trees import walk
 from simulator.tidb.model.table import SOFT_DELETE_TIME, Cells, Column, Table
-from simulator.tidb.model.table_keys import mark_place
 
 UNSUPPORTED = "This version of TiDB doesn't yet support '{}'"
 
@@ -81,10 +80,9 @@ def recover_values(statement: syntax.RecoverValues, context: StatementContext) -
 
 def remove_marked(writer: RowWriter, row: KeyedRow) -> None:
     """Delete the marked rows that have a key of a new row (ReplaceConflictIfExpr)."""
-    place = mark_place(writer.table)
-    if place is None or writer.context.sees_marked:
+    if writer.mark is None:
         return
     for _, owner in [*writer.owners(row)]:
         old = writer.cells(owner)
-        if old is not None and old[place] is not None:
+        if old is not None and old[writer.mark] is not None:
             writer.delete(owner, old)
