@@ -52,7 +52,8 @@ class SettingBehaviours:
     soft_deletes: bool = SQL(
         "Whether tables have SOFTDELETE and ACTIVE_ACTIVE, on TiDB's branch feature/active-active: their DELETEs only mark "
         "rows, which TiCDC sends as DELETE, and it drops what removes rows",
-        "tidb pkg/ddl/soft_delete.go; ticdc pkg/common/event/active_active.go FilterDMLEvent",
+        "tidb pkg/ddl/soft_delete.go",
+        "pkg/common/event/active_active.go FilterDMLEvent",
         when="new 26.3+",
     )
     lone_null_refused: bool = SQL(

@@ -13,7 +13,7 @@ from simulator.ticdc.filters.event_filters import EventFilters, event_filters
 from simulator.ticdc.filters.replication import Replication, replication
 from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.ddl.release_syntax import has_soft_delete_options
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Name, SoftDelete, Table
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,13 @@ def changefeed_rules(changefeed: Changefeed, release: Release) -> ChangefeedRule
     )
 
 
-def mode_problem(rules: ChangefeedRules, table: Table) -> str:
-    """Return why TiCDC stops at the first event of a table: it has no ACTIVE_ACTIVE under `enable-active-active`; else an
-    empty text (ticdc v26.3.1 downstreamadapter/dispatcher/basic_dispatcher.go ensureActiveActiveTableInfo)."""
-    if not rules.changefeed.active_active or table.soft_delete and table.soft_delete.active_active:
+def mode_problem(rules: ChangefeedRules, name: Name, setting: SoftDelete | None) -> str:
+    """Return why TiCDC stops at the first event of a table or a view: it has no ACTIVE_ACTIVE under
+    `enable-active-active`; else an empty text (ticdc v26.3.1 downstreamadapter/dispatcher/basic_dispatcher.go
+    ensureActiveActiveTableInfo)."""
+    if not rules.changefeed.active_active or setting and setting.active_active:
         return ""
-    return f"invalid replica config, table {table.schema}.{table.name} is not active-active but enable-active-active is true"
+    return f"invalid replica config, table {'.'.join(name)} is not active-active but enable-active-active is true"
 
 
 def check_tables(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
@@ -67,7 +68,7 @@ def check_tables(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
                 f"{table.schema}.{table.name}: rows of a table with SOFTDELETE from files are not simulated; accepted: "
                 "SQL that creates and fills it"
             )
-        if problem := mode_problem(rules, table):
+        if problem := mode_problem(rules, (table.schema, table.name), table.soft_delete):
             raise ChangefeedError(problem, "CDC:ErrInvalidReplicaConfig")
     if any(rule.setting.expressions for rule in rules.event_filters.rules):
         from simulator.ticdc.filters import row_expressions  # MySQL's functions take long to import

@@ -150,5 +150,5 @@ def test_a_truth_that_cannot_be_told_is_refused_before_anything_is_sent(
     (tmp_path / "story.toml").write_text(f'{story}[[step]]\nsql = "DELETE FROM shop.t"\n')
     assert play("run", tmp_path / "story.toml", "--console", "--master", "none", "--truth", tmp_path / "truth") == 2
     found = capsys.readouterr()
-    assert "no truth of a run in which event filters keep rows back before or after" in found.err
+    assert "no truth of a run in which event filters or soft deletes keep rows back before or after" in found.err
     assert (found.out, "sending" in found.err) == ("", False)

@@ -166,8 +166,13 @@ def _require_copied(job: Job, decision: Decision, context: JobContext) -> None:
 
 def _require_mode(job: Job, decision: Decision, context: JobContext) -> None:
     """Raise DdlError CDC:ErrInvalidReplicaConfig if the job's table is none of those of the changefeed's mode."""
-    table = context.after.table(*_names(job)[1]) if context.after and decision.outcome in (SEND, IGNORE) else None
-    if table and (problem := mode_problem(context.rules, table)):
+    if decision.outcome not in (SEND, IGNORE):
+        return
+    _, name = _names(job)
+    table = context.after.table(*name) if context.after else None
+    if not table and job.code not in VIEW_ACTIONS:
+        return
+    if problem := mode_problem(context.rules, (name.schema, name.name), table.soft_delete if table else None):
         raise DdlError(problem, "CDC:ErrInvalidReplicaConfig")
 
 
