@@ -28,9 +28,10 @@ def row(change: str, schema: Path, options: dict[str, Any]) -> None:
     from simulator.explain.change import parse_row_change
     from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
     from simulator.tidb.ddl.definitions.from_sql import create_table
+    from simulator.tidb.ddl.tables.soft_deletes import with_written_soft_deletes
 
     changefeed, release = _changefeed(options)
-    table = create_table(read_text(schema), options["database"])
+    table = with_written_soft_deletes(create_table(read_text(schema), options["database"]), release)
     rules, parsed = changefeed_rules(changefeed, release), parse_row_change(table, _document(change))
     check_tables(rules, [table])
 

@@ -29,7 +29,7 @@ from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.split import changed_key_columns, split_rule
 from simulator.ticdc.table_info import flag_names, flags, handle_columns, handle_key
 from simulator.ticdc.time_zone import images_in_zone, zone_of_rows
-from simulator.tidb.model.table import Table, row_id_column, visible_columns
+from simulator.tidb.model.table import SOFT_DELETE_TIME, Table, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, type_code
 from simulator.tso import BEFORE_COMMIT
 
@@ -122,7 +122,24 @@ def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> 
         rule = rule_ignoring_values(rules.event_filters, table, encode_image(change.before), encode_image(change.after))
         if rule is not None:
             return FilterDecision(False, f"{rule.where}: an expression on the row's values holds")
-    return FilterDecision(True, passes)
+    return _soft_delete_decision(table, change, rules) or FilterDecision(True, passes)
+
+
+def _soft_delete_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> FilterDecision | None:
+    """Return what TiCDC decides because of SOFTDELETE (`ticdc.soft_deletes`); None for nothing."""
+    if not table.soft_delete or not rules.release.soft_deletes:
+        return None
+    if change.op == "DELETE":
+        return FilterDecision(False, "TiCDC drops each DELETE of a table with SOFTDELETE: it removes what was marked")
+    if marks_row(change) and not rules.changefeed.active_active:
+        return FilterDecision(True, f"an UPDATE that sets {SOFT_DELETE_TIME} is sent as DELETE")
+    return None
+
+
+def marks_row(change: RowChange) -> bool:
+    """Return whether an UPDATE marks its row as deleted."""
+    before, after = change.before, change.after
+    return bool(before and after and before.get(SOFT_DELETE_TIME) is None and after.get(SOFT_DELETE_TIME) is not None)
 
 
 def explain_row(
@@ -133,6 +150,8 @@ def explain_row(
     decision: FilterDecision = FilterDecision(True, ""),
 ) -> RowExplained:
     """Explain a row change that `parse_row_change` has checked; raises EncodeError if TiCDC could not encode it."""
+    if table.soft_delete and release.soft_deletes and marks_row(change) and not changefeed.active_active:
+        change = replace(change, after=None)
     partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
     hashed, row_id = (

@@ -135,14 +135,39 @@ def test_active_active_stops_at_another_table(statement: str) -> None:
         ticdc.execute(statement)
 
 
-def test_rows_of_files_are_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A schema file in an empty working directory."""
     monkeypatch.chdir(tmp_path)
-    schema = "CREATE TABLE `t` (`id` int PRIMARY KEY) "
-    Path("t.sql").write_text(f"{schema}{SOFT};")
-    row = ("explain", "row", '{"after": {"id": 1}}', "--schema", "t.sql")
-    code, _, error = said(*row, "--release", "v26.3.4")
-    assert code and "test.t: rows of a table with SOFTDELETE from files are not simulated" in error[0]
-    assert said(*row, "--release", "v8.5.7", "--architecture", "new")[0] == 0
+    Path("test.t-schema.sql").write_text(f"CREATE TABLE `t` (`id` int PRIMARY KEY) {SOFT};")
+    return "test.t-schema.sql"
+
+
+def test_snapshots_of_such_tables_are_refused_by_name(schema: str) -> None:
+    for side, rows in (("before", "1\n"), ("after", "2\n")):
+        Path(side).mkdir()
+        (Path(side) / schema).write_text(Path(schema).read_text())
+        (Path(side) / "test.t.csv").write_text(rows)
+    code, _, error = said("diff", "before", "after", "--release", "v26.3.4", "--console")
+    assert code == 2
+    assert "test.t: rows of a table with SOFTDELETE from files are not simulated" in error[-1]
+    older = ("--release", "v8.5.7", "--architecture", "new")
+    assert said("diff", "before", "after", *older, "--console").code == 0
+
+
+def test_explain_tells_what_becomes_of_a_row(schema: str) -> None:
+    old, new = (
+        {"id": 1, "_tidb_softdelete_time": None},
+        {"id": 1, "_tidb_softdelete_time": "2026-01-01 00:00:00.000000"},
+    )
+    for change, why in (
+        ({"before": old, "after": new}, "an UPDATE that sets _tidb_softdelete_time is sent as DELETE"),
+        ({"before": new}, "TiCDC drops each DELETE of a table with SOFTDELETE"),
+        ({"before": new, "after": old}, "rule *.* of filter.rules"),
+    ):
+        out = said("explain", "row", json.dumps(change), "--schema", schema, "--release", "v26.3.4").out
+        assert why in out
+        assert ("UPDATE on test.t" in out) == (why == "rule *.* of filter.rules")
 
 
 STORY = f"""{TABLE}; DELETE FROM t WHERE id = 1; INSERT INTO t VALUES (1, 9); DELETE FROM t WHERE id = 3;

@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
-from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
+from simulator.tidb.ddl.release_syntax import has_soft_delete_options, read_syntax
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import INTERNAL_COLUMNS, ORIGIN_TS, SOFT_DELETE_TIME, Column, SoftDelete, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS
+from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.restore.names import feature_comment
 
 UNIQUE = "UNIQUE is not supported. Reason: Cannot add unique index on ACTIVE_ACTIVE or softdelete table. Try removing UNIQUE."
@@ -77,6 +80,16 @@ def with_soft_deletes(table: Table, setting: SoftDelete | None, catalog: Catalog
         soft_delete=setting,
         last_ids=replace(table.last_ids, column=last + len(added)),
     )
+
+
+def with_written_soft_deletes(table: Table, release: Release) -> Table:
+    """Return a table of a file with the columns that the release adds for its SOFTDELETE. Raises DdlError."""
+    if table.soft_delete or not release.soft_deletes or not has_soft_delete_options(table.statement):
+        return table
+    statement = parse_ddl(table.statement)
+    assert isinstance(statement, syntax.CreateTable), "it defines a table"
+    options = read_syntax(statement, table.statement, release).options
+    return with_soft_deletes(table, settings(options, None), build_catalog(()))
 
 
 def alter_soft_delete(options: Iterable[syntax.TableOption], alteration: Alteration) -> SubJobs:
