@@ -213,9 +213,7 @@ def test_who_does_not_use_it_pays_nothing(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.kafka
-def test_the_example_consumer_passes_its_tests(
-    kafka: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_example_consumer_passes(kafka: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the Kafka that is here, its topic deleted."""
     for path in (ROOT / "scenarios" / "consumer").glob("*.py"):
         shutil.copy(path, project.path)
@@ -237,9 +235,7 @@ def test_without_kafka_a_test_is_skipped_and_fails_where_ci_says_so(
 
 
 @pytest.mark.kafka
-def test_with_kafka_a_test_warns_of_nothing(
-    kafka: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_kafka_nothing_is_warned_of(kafka: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a process that has imported nothing yet, where all warnings are errors. What a test leaves unsent is sent before
     its topic is deleted."""
     project.makepyfile("def test_it(ticdc_kafka): ticdc_kafka.execute('CREATE TABLE t (id INT PRIMARY KEY)')")

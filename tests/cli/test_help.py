@@ -149,9 +149,7 @@ def test_run_reads_sql_from_a_pipe_or_a_terminal(typed: Typed) -> None:
     ],
     ids=lambda value: value[:20],
 )
-def test_a_mistake_in_piped_sql_names_standard_input(
-    text: str, words: str, typed: Typed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_in_piped_sql_says_so(text: str, words: str, typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "FILE_BYTES", 1 << 20)
     typed(text)
     code, _, err = said(*RUN)

@@ -213,9 +213,7 @@ def left(pattern: str = "*") -> list[str]:
     ],
     ids=["twice", "once"],
 )
-def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
-    first: str, signals: tuple[int, ...], words: str
-) -> None:
+def test_fixtures_are_there_behind_one_signal_but_not_two(first: str, signals: tuple[int, ...], words: str) -> None:
     """Nothing is counted that was thrown away."""
     with started(*LEFT, "--summary", "s.json", first=first) as process:
         wait_until(process, lambda: bool(left(".out*/*/*")))

@@ -101,9 +101,7 @@ def test_the_live_line_says_how_it_goes() -> None:
     assert "31.2 s behind" in silent and silent.endswith("since 12:00:00") and "kafka-python" not in silent
 
 
-def test_without_a_terminal_a_line_comes_at_times(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_comes_without_a_terminal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress_line, "PLAIN", 0.01)
     end = time.monotonic() + 10
     with progress_line.LoadProgressLine(LoadMonitor(SETUP)).following():
@@ -205,9 +203,7 @@ def test_the_report_needs_nothing_but_the_file_beside_it(monitor: LoadMonitor, t
 
 
 @pytest.mark.slow
-def test_the_file_beside_the_report_is_its_own(
-    monitor: LoadMonitor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_script_beside_is_its_own(monitor: LoadMonitor, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A different one of its name stays, and is told; one that is right is not written again, nor beside a pipe."""
     script = tmp_path / pages.PLOTLY
     script.write_text("mine")

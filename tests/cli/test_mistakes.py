@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 import zstandard
 from kafka.admin import KafkaAdminClient
-from support import airports
+from support.databases import AIRPORTS
 from support.playing import Said, said
 from support.processes import errors, started
 
@@ -248,7 +248,7 @@ def test_a_disk_that_is_full_is_told_and_nothing_half_written_stays(here: Path, 
 @pytest.mark.slow
 @pytest.mark.long(reason="Spark starts in a process of its own, whose tasks have the limit, too")
 def test_a_disk_that_is_full_is_told_by_a_task_of_spark(here: Path) -> None:
-    run = "diff", *airports.SHIPPED, "--sink-uri", NOWHERE, "--fixtures", here / "out/fixtures", "--master", "local[2]"
+    run = "diff", *AIRPORTS, "--sink-uri", NOWHERE, "--fixtures", here / "out/fixtures", "--master", "local[2]"
     with started(*run, limit=400_000) as process:
         lines = errors(process)
     assert (process.returncode, len(lines)) == (3, 1)
@@ -295,9 +295,7 @@ def test_a_topic_that_ticdc_cannot_use_is_its_error(spark: SparkSession, good: N
     assert line.endswith(", maxMessageBytes:172 (row id=2 of shop.t)")
 
 
-def test_a_message_that_kafka_refuses_is_a_failed_delivery_from_an_offset_on(
-    spark: SparkSession, good: None, kafka: str
-) -> None:
+def test_a_message_that_kafka_refuses_fails_from_an_offset_on(spark: SparkSession, good: None, kafka: str) -> None:
     """TiCDC does not ask for the limits of other topics than the default one. What shares the task ends there, too."""
     create_topic(kafka, "narrow-shop", 200)
     Path("feed.toml").write_text('[sink]\ndispatchers = [{matcher = ["shop.*"], topic = "narrow-{schema}"}]\n')

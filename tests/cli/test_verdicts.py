@@ -297,9 +297,7 @@ FIRST = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9)); ALTER TABLE t ADD n 
         ("new", f"{FIRST} UPDATE t SET v = 'b'", (0, "RIGHT")),
     ],
 )
-def test_where_ticdc_mistakes_columns_nothing_is_proved(
-    architecture: str, sql: str, verdict_of: tuple[int, str]
-) -> None:
+def test_where_ticdc_mistakes_columns_none_is_proved(architecture: str, sql: str, verdict_of: tuple[int, str]) -> None:
     """In Simple, once a BOOTSTRAP has sorted them."""
     played(sql, "--architecture", architecture, uri=SIMPLE, release="v8.5.7")
     code, line = verdict(*TRUTH)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.airports import SHIPPED
+from support.databases import AIRPORTS
 from support.playing import Rows, play, replayed
 
 from simulator import TiCDC
@@ -328,13 +328,13 @@ def test_a_diff_passes_through_states_of_a_database(tmp_path: Path) -> None:
     uri = "kafka://127.0.0.1:9092/airports?protocol=canal-json&enable-tidb-extension=true"
     verdicts = []
     for name in ("with", "without"):
-        states = [tmp_path / name / each.name for each in SHIPPED]
-        for shipped, state in zip(SHIPPED, states):
+        states = [tmp_path / name / each.name for each in AIRPORTS]
+        for shipped, state in zip(AIRPORTS, states):
             shutil.copytree(shipped, state)
             schema = state / "airports.airport-schema.sql"
             if name == "without":
                 schema.write_text(schema.read_text("utf-8").replace("UNIQUE KEY", "KEY"), "utf-8")
-        out, (before, after) = tmp_path / f"{name}.out", map(str, SHIPPED)
+        out, (before, after) = tmp_path / f"{name}.out", map(str, AIRPORTS)
         assert play("diff", *states, "--sink-uri", uri, "--fixtures", out, "--master", "none") == 0
         options = VerifyOptions(str(out), before=before, after=after, sink_uri=uri, release="v8.5.8", master="none")
         verdicts.append(verify(options))

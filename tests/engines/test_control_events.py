@@ -81,9 +81,7 @@ times = st.builds(compose, st.integers(0, 9), st.integers(0, 2))
 
 
 @given(st.lists(times).map(sorted), st.lists(st.integers(0, 5), max_size=9))
-def test_rows_stand_before_the_marks_of_their_commit_ts_however_they_come(
-    commit_ts: list[int], sizes: list[int]
-) -> None:
+def test_rows_stand_before_marks_of_their_commit_ts_however_they_come(commit_ts: list[int], sizes: list[int]) -> None:
     """All are there, and each kind keeps its own order."""
     events = [(ts, ROW, 0) for ts in commit_ts]
     found = triples(merge(rows(events, sizes), CONTROL_EVENTS.of(range(3))))

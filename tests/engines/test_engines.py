@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.cut_short import commit_ts
 from support.databases import AFTER, BEFORE, Table, Value, write
-from support.playing import BY_KEY, assert_contract, play
+from support.playing import BY_KEY, assert_contract, error_of, play
 
 from simulator import releases
 from simulator.consumer.records import Record, read_records
@@ -261,14 +261,11 @@ def test_a_process_without_spark_compares_snapshots(tmp_path: Path) -> None:
     assert subprocess.run(list(map(str, command)), check=False, capture_output=True).returncode == 0
 
 
-def test_snapshots_too_large_for_one_process_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_snapshots_too_large_for_one_process_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = many(tmp_path / "before", 1), many(tmp_path / "1", 1)
     monkeypatch.setattr(in_process, "MOST_BYTES", 10)
     options = ("--sink-uri", URI + "open-protocol", "--master", "none", "--fixtures", tmp_path / "out")
-    assert play("diff", before, after, *options) == 2
-    assert "--master none holds whole snapshots in memory" in capsys.readouterr().err
+    assert "--master none holds whole snapshots in memory" in error_of("diff", before, after, *options)
     assert not (tmp_path / "out").exists()
 
 
@@ -295,9 +292,7 @@ def text(row: int, number: int) -> str:
     return "".join(parts)
 
 
-def test_both_engines_store_the_same_large_messages_which_lead_to_the_state_after(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_both_engines_store_the_same_large_messages_and_are_right(spark: SparkSession, tmp_path: Path) -> None:
     before, after = long_rows(tmp_path)
     stores, config, made = tmp_path / "store", tmp_path / "changefeed.toml", []
     toml = f"{LARGE.format('claim-check')}large-message-handle-compression = 'snappy'\n"
@@ -357,7 +352,7 @@ def test_what_cannot_be_sent_is_one_line_before_anything_is(
     assert words in line
 
 
-def test_a_handle_key_that_is_still_too_large_is_ticdcs_error(
+def test_a_handle_key_that_is_too_large_is_ticdcs_error(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Which a task finds."""

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from support.cut_short import RUN, held, require_true
-from support.playing import play
+from support.playing import error_of, play
 from support.processes import children, living
 
 from simulator.consumer.records import Record
@@ -95,13 +95,14 @@ def test_a_spark_that_lacks_internals_gives_the_same_messages(
 
 
 def test_duplicate_keys_are_refused_before_anything_is_sent_without_internals(
-    spark: Any, states: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    spark: Any, states: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twice, out = export(tmp_path / "twice", "2,a\n1,b\n2,c\n"), tmp_path / "out"
     without_setting(monkeypatch)
 
-    assert play("diff", twice, states[1], "--sink-uri", URI, "--fixtures", out, "--master", "local[2]") == 2
-    assert "duplicate key in a snapshot: table shop.item has several rows with id=2" in capsys.readouterr().err
+    assert "duplicate key in a snapshot: table shop.item has several rows with id=2" in error_of(
+        "diff", twice, states[1], "--sink-uri", URI, "--fixtures", out, "--master", "local[2]"
+    )
     assert not out.exists()
 
 
@@ -117,9 +118,7 @@ def test_slots_are_cores_where_spark_does_not_tell_them(spark: Any, on_spark: An
     assert [slots(spark.sparkContext), slots(plain), slots(configured)] == [2, 2, 1]
 
 
-def test_a_pyspark_without_private_names_is_used_without_them(
-    spark: Any, on_spark: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pyspark_without_private_names_is_used(spark: Any, on_spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     internals: Any = on_spark.internals
     assert internals.java_process() is not None
     assert internals.active_context() is spark.sparkContext
@@ -145,9 +144,7 @@ def test_errors_of_work_itself_are_no_missing_internals(spark: Any, on_spark: An
         on_spark.internals.run_shuffles(frame.repartition(2))
 
 
-def test_under_spark_submit_auto_is_where_the_program_was_submitted(
-    spark: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_under_spark_submit_auto_is_where_the_program_was_sent(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     assert chosen_master("auto", False) == spark.sparkContext.master == "local[2]"
     assert chosen_master("auto", True) == "none"
@@ -207,9 +204,7 @@ def test_memory_that_a_task_does_not_get_is_one_line() -> None:
         raise Py4JError(str(carried.value))
 
 
-def test_a_task_that_was_lost_is_not_run_again_even_where_spark_would(
-    on_spark: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_task_is_not_run_again_even_where_spark_would(on_spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """`local[2,4]` has Spark try four times; what the first try wrote would be there twice."""
     from py4j.protocol import Py4JError
 

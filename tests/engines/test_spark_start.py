@@ -79,9 +79,7 @@ def test_a_run_that_left_no_archive_is_followed_by_another_try(archives: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lacks", ["a writable cache", "a path that Java can read", "a class path of jars alone"])
-def test_there_is_no_archive_without(
-    lacks: str, archives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_archive_exists_without(lacks: str, archives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if lacks == "a class path of jars alone":
         (tmp_path / "spark-defaults.conf").write_text("spark.ui.retainedJobs 11\n")
         monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
@@ -104,9 +102,7 @@ def test_there_is_no_archive_without(
         (sorted({*NEEDED} - {"kafka"}), "", "misses the package kafka-python: pip install"),
     ],
 )
-def test_a_python_that_cannot_do_the_tasks_says_what_it_lacks(
-    libraries: list[str], drivers: str, words: str, tmp_path: Path
-) -> None:
+def test_a_python_says_what_it_lacks_for_tasks(libraries: list[str], drivers: str, words: str, tmp_path: Path) -> None:
     """To Spark, which brings it to the driver, and before anything of the run begins."""
     for name in libraries:
         (tmp_path / f"{name}.py").touch()

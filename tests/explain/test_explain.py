@@ -299,9 +299,7 @@ def _ask(tmp_path: Path) -> Callable[..., str]:
         ('{"before": {"id": 1}}', T, "filter.event-filters[1] with matcher test.t: ignore-event has delete"),
     ],
 )
-def test_a_filtered_row_has_the_rule_and_no_messages(
-    ask: Callable[..., str], change: str, table: str, why: str
-) -> None:
+def test_a_filtered_row_has_its_rule_alone(ask: Callable[..., str], change: str, table: str, why: str) -> None:
     found = json.loads(ask(change, table, "--json"))
     assert not found["sent"] and found["messages"] == [] and found["why"].startswith(why)
     shown = ask(change, table)

@@ -120,9 +120,7 @@ def missing(shown: str, printed: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [name for name, text in PAGES.items() if "```text" in text])
-def test_every_command_does_what_is_shown_below_it(
-    page: str, spark: SparkSession, reader: Reader, tmp_path: Path
-) -> None:
+def test_every_command_does_what_is_shown(page: str, spark: SparkSession, reader: Reader, tmp_path: Path) -> None:
     """In the page's order, from an empty directory; README's first command as a process of its own."""
     printed, checked, found = "", 0, blocks(PAGES[page])
     for language, block in found:

@@ -75,9 +75,7 @@ def test_nobody_asks_which_architecture_a_release_has() -> None:
         ("v26.3.1", "classic", "TiCDC v26.3.1 has no classic architecture, which is v4.0.0 – v8.5.8"),
     ],
 )
-def test_an_unknown_tag_or_architecture_is_an_error_that_lists_what_there_is(
-    name: str, architecture: str | None, said: str
-) -> None:
+def test_an_unknown_tag_or_architecture_is_told_which_there_are(name: str, architecture: str | None, said: str) -> None:
     with pytest.raises(UserError, match=re.escape(said)):
         find(name, architecture)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.cut_short import killed_at
-from support.playing import play
+from support.playing import error_of, play
 
 from simulator.consumer.verify import verify
 from simulator.consumer.verify.options import VerifyOptions
@@ -88,12 +88,14 @@ def test_a_run_that_is_killed_goes_on_in_the_next_files(plan: Path, monkeypatch:
     assert_right(out, truth)
 
 
-def test_options_about_kafka_are_refused(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_about_kafka_are_refused(plan: Path) -> None:
     """As is a storage that cannot be written to."""
     load = ("load", plan, "--duration", "1s", "--master", "none", "--sink-uri")
     for option in (("--fixtures", "out"), ("--console",), ("--driver", "confluent"), ("--consumer-group", "g")):
-        assert play(*load, f"{plan.parent.as_uri()}/out?protocol=csv", *option) == 2
-        assert f"{option[0]} is about Kafka's messages: the sink-uri is that of a storage" in capsys.readouterr().err
+        assert f"{option[0]} is about Kafka's messages: the sink-uri is that of a storage" in error_of(
+            *load, f"{plan.parent.as_uri()}/out?protocol=csv", *option
+        )
     (plan.parent / "file").touch()
-    assert play(*load, f"{(plan.parent / 'file').as_uri()}/out?protocol=csv") == 3
-    assert "cannot be written to: Not a directory" in capsys.readouterr().err
+    assert "cannot be written to: Not a directory" in error_of(
+        *load, f"{(plan.parent / 'file').as_uri()}/out?protocol=csv", code=3
+    )

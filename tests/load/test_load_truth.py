@@ -43,9 +43,7 @@ def written(run: Run, ms: int, directory: Path, format: str = "csv") -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "initial", "protocol"), [(1, "inserted", CANAL), (2, "present", OPEN)])
-def test_a_window_leads_from_the_truth_before_to_the_truth_behind(
-    tmp_path: Path, seed: int, initial: str, protocol: str
-) -> None:
+def test_a_window_leads_from_one_truth_to_the_next(tmp_path: Path, seed: int, initial: str, protocol: str) -> None:
     """Statements of every kind lie between, also at the very beginning and end."""
     text = shop_plan(STATEMENTS, more=f'seed = {seed}\ninitial = "{initial}"')
     run = Run(text.replace("rows-per-second = 1000", "rows-per-second = 300"), protocol)

@@ -98,18 +98,14 @@ def refusal(capfd: pytest.CaptureFixture[str], plan: Path, *options: object) -> 
 
 
 @pytest.mark.parametrize("sql", REFUSED)
-def test_what_leaves_no_room_for_rows_is_refused_before_the_load(
-    sql: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_leaves_no_room_for_rows_is_refused(sql: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     plan = planned(tmp_path, ("3s", sql))
     said = refusal(capfd, plan, "--fixtures", tmp_path / "out", "--duration", "6s")
     assert "ddl 1: " in said and REFUSED[sql] in said
     assert not (tmp_path / "out").exists()
 
 
-def test_a_statement_without_room_is_refused_in_a_load_without_end(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_statement_without_room_is_refused_without_an_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     plan = planned(tmp_path, ("3s", ALTER + "MODIFY points TINYINT"))
     assert "column 'points': tinyint does not take" in refusal(capfd, plan, "--console")
 
@@ -125,7 +121,7 @@ def test_a_statement_without_room_is_refused_in_a_load_without_end(
         ("random = true", "every is expected, such as every = '5m', or at = '7s' with sql"),
     ],
 )
-def test_mistakes_of_an_entry_are_lines(
+def test_mistakes_of_entries_are_told(
     entry: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert words in refusal(capfd, planned(tmp_path, more=f"\n[[ddl]]\n{entry}\n"), "--console")
@@ -166,7 +162,7 @@ FULL = {
 
 
 @pytest.mark.parametrize("of", FULL)
-def test_a_load_with_more_rows_than_a_key_holds_is_refused(
+def test_more_rows_than_a_key_has_are_refused(
     of: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     type, *columns, more = of

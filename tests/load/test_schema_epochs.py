@@ -183,9 +183,7 @@ NO_COLUMN = '[sink]\ndispatchers = [{matcher = ["log.*"], partition = "columns",
         ((CUSTOMER, AUDIT), NO_COLUMN, "ErrDispatcherFail"),
     ],
 )
-def test_what_cannot_be_replicated_is_refused_before_anything_is_sent(
-    definitions: tuple[str, ...], toml: str, words: str
-) -> None:
+def test_what_cannot_be_replicated_is_refused_at_the_start(definitions: tuple[str, ...], toml: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
         Run(shop_plan("", 40, *definitions), toml=toml)
 

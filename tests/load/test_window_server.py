@@ -101,9 +101,7 @@ def ask_both(tasks: list[Task], *more: Any) -> list[Any]:
     return [answer.exception() or answer.result() for answer in answers]
 
 
-def test_a_window_is_finished_when_both_tasks_have_sent_it(
-    windows: WindowServer, feed: OneWindow, start: Start
-) -> None:
+def test_a_window_is_finished_when_both_tasks_sent_it(windows: WindowServer, feed: OneWindow, start: Start) -> None:
     """The epoch is sent with its first window only."""
     tasks = start()
     for first_ms, end_ms, _, epoch in ask_both(tasks):
@@ -124,9 +122,7 @@ def test_an_error_of_the_feed_ends_the_processes(windows: WindowServer, feed: On
     assert windows.error is feed.error
 
 
-def test_a_window_is_handed_out_again_when_its_senders_have_ended(
-    windows: WindowServer, feed: OneWindow, start: Start
-) -> None:
+def test_a_window_is_handed_out_again_if_its_senders_end(windows: WindowServer, feed: OneWindow, start: Start) -> None:
     old = start()
     stale = Task(old[0].job)
     ask_both(old)

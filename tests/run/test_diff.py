@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support import airports
+from support.databases import AIRPORTS
 from support.playing import assert_contract, play
 
 from simulator.consumer.records import read_records
@@ -16,7 +16,7 @@ from simulator.ticdc.changefeed import load
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BEFORE, AFTER = airports.SHIPPED
+BEFORE, AFTER = AIRPORTS
 NOWHERE = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 AIRPORTS = NOWHERE.replace("/shop", "/airports")
 
@@ -64,7 +64,7 @@ def counter(directory: Path, rows: str | None, table: str = "counter") -> Path:
     ],
     ids=["filled", "emptied", "empty all the time"],
 )
-def test_a_state_may_have_no_row_at_all(
+def test_a_state_may_be_empty(
     tmp_path: Path, before: str | None, after: str | None, found: dict[str, dict[str, int]]
 ) -> None:
     states = counter(tmp_path / "before", before), counter(tmp_path / "after", after)

@@ -115,7 +115,7 @@ def test_what_is_otherwise_ends_the_run_with_a_diff(
         ('expect = {decision = "perhaps"}', "decision: expected 'sent', 'not sent' or 'not sent: some words of why'"),
     ],
 )
-def test_a_mistake_in_an_expectation_is_the_users(
+def test_a_mistaken_expectation_is_the_users(
     folder: Path, steps: str, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert played(folder, steps) == 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
-from support.playing import play
+from support.playing import error_of, play
 
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, decode
 from simulator.consumer.records import read_records
@@ -73,22 +73,20 @@ def test_no_statement_is_readable_before_an_older_row_or_after_a_younger_one(
 
 
 def test_behind_a_row_that_kafka_refuses_no_partition_has_a_statement(
-    spark: SparkSession, kafka: str, states: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, kafka: str, states: tuple[Path, Path]
 ) -> None:
     """Up to 5.3.0 TiCDC does not ask how large a message the topic takes."""
     uri = topic(kafka, "refusing", {"max.message.bytes": "1000"})
     options = ("--sink-uri", f"{uri}?protocol=open-protocol", "--release", "v5.2.0")
-    assert play("diff", *states, *options) == 3
-    assert "topic refusing partition 0: not delivered from" in capsys.readouterr().err
+    assert "topic refusing partition 0: not delivered from" in error_of("diff", *states, *options, code=3)
     kinds = {type(event) for _, event in appended(uri)}
     assert RowEvent in kinds
     assert DdlEvent not in kinds
 
 
 def test_an_error_in_one_task_keeps_its_words_while_the_other_waits_at_a_statement(
-    spark: SparkSession, kafka: str, states: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, kafka: str, states: tuple[Path, Path]
 ) -> None:
     uri = topic(kafka, "limited", {})
-    assert play("diff", *states, "--sink-uri", f"{uri}?protocol=canal-json&max-message-bytes=1000") == 2
-    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("ticdc-sim: ")]
-    assert "shop.big" in line
+    message = error_of("diff", *states, "--sink-uri", f"{uri}?protocol=canal-json&max-message-bytes=1000")
+    assert "shop.big" in message and "\n" not in message

@@ -115,9 +115,7 @@ class Story:
 @pytest.mark.parametrize(
     ("protocol", "release"), [(PROTOCOLS[0], "v6.5.6"), (PROTOCOLS[1], "v8.5.3"), (PROTOCOLS[0], "v8.5.4 new")]
 )
-def test_a_run_that_is_killed_behind_any_record_goes_on_without_a_loss(
-    tmp_path: Path, protocol: str, release: str
-) -> None:
+def test_a_run_that_is_killed_behind_any_record_loses_nothing(tmp_path: Path, protocol: str, release: str) -> None:
     """Killed twice: a run that went on is killed as well."""
     story = Story(tmp_path, protocol, release)
     whole = story.play()
@@ -135,9 +133,7 @@ def test_a_run_that_is_killed_behind_any_record_goes_on_without_a_loss(
 
 
 @pytest.mark.parametrize(("release", "again"), [("v8.5.3", 2), ("v8.5.4 new", 0)])
-def test_a_run_that_goes_on_sends_the_statement_at_its_checkpoint_again(
-    tmp_path: Path, release: str, again: int
-) -> None:
+def test_a_run_that_goes_on_sends_the_statement_at_its_start_again(tmp_path: Path, release: str, again: int) -> None:
     """Classic TiCDC does so, and behind the watermark of the checkpoint, as the fault `restart` has it."""
     story = Story(tmp_path, PROTOCOLS[1], release)
     added = [each for each in story.play() if b"ADD COLUMN" in (each.value or b"")]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.cut_short import RUN, assert_nothing_is_lost, held
-from support.playing import play
+from support.playing import error_of, play
 from support.processes import errors, started, wait_until
 
 from simulator.consumer.records import Record
@@ -97,8 +97,7 @@ def test_a_run_whose_broker_is_gone_is_not_gone_on_with_as_something_else(
         "ticdc-sim: Kafka has acknowledged nothing for 120 s",
         f"ticdc-sim: everything up to {start} is acknowledged; --resume goes on there",
     ]
-    assert play(*command) == 2
-    assert "did not come to its end" in capsys.readouterr().err
+    assert "did not come to its end" in error_of(*command)
     assert play(*command, "--resume", "--seed", "4", "--resolved-interval", "1s") == 2
     told = "--seed was 0, now it is 4, --resolved-interval was 500ms, now it is 1000ms"
     assert f"is of another run: {told}; --resume takes what that run was given" in capsys.readouterr().err
@@ -106,28 +105,27 @@ def test_a_run_whose_broker_is_gone_is_not_gone_on_with_as_something_else(
     content = file.read_text()
     try:
         file.write_text(content.replace("x", "y"))
-        assert play(*command, "--resume") == 2
-        assert "is of another run: a snapshot is another one; " in capsys.readouterr().err
+        assert "is of another run: a snapshot is another one; " in error_of(*command, "--resume")
     finally:
         file.write_text(content)
 
 
-def test_what_cannot_be_asked_together_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_asked_together_is_told() -> None:
     for options, words in {
         "--fixtures out --checkpoint c": "--checkpoint is about Kafka and storages: --fixtures contacts none",
         "--sink-uri kafka://127.0.0.1:1/t?protocol=canal-json --resume": (
             "--resume goes on where a run with --checkpoint DIR ended: give that directory, too"
         ),
     }.items():
-        assert play("run", "bank", *options.split()) == 2
-        assert capsys.readouterr().err.splitlines()[-1] == f"ticdc-sim: {words}"
+        assert error_of("run", "bank", *options.split()).splitlines()[-1] == f"ticdc-sim: {words}"
 
 
-def test_faults_are_not_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_faults_are_not_gone_on_with(tmp_path: Path) -> None:
     file = tmp_path / "story.toml"
     file.write_text(
         'sink-uri = "kafka://127.0.0.1:1/t?protocol=canal-json"\n'
         '[[step]]\nsql = "CREATE TABLE test.t (id INT PRIMARY KEY)"\n[[step]]\nfault = "restart"\n'
     )
-    assert play("run", file, "--checkpoint", tmp_path / "stands") == 2
-    assert "--checkpoint does not go with faults (the scenario has 'restart'): " in capsys.readouterr().err
+    assert "--checkpoint does not go with faults (the scenario has 'restart'): " in error_of(
+        "run", file, "--checkpoint", tmp_path / "stands"
+    )

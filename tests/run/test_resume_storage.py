@@ -73,7 +73,7 @@ class Story:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["v6.5.0", "v6.5.2", "v8.5.3", "new:v8.5.7"])
-def test_a_run_that_is_killed_at_any_file_goes_on_in_the_next_files(
+def test_a_run_killed_at_any_file_goes_on_in_others(
     tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (whole := Story(tmp_path, release, "whole")).play()
@@ -94,7 +94,7 @@ def test_a_run_that_is_killed_at_any_file_goes_on_in_the_next_files(
 
 
 @pytest.mark.parametrize("release", ["new:v8.5.5", "new:v8.5.6"])
-def test_new_8_5_5_writes_over_a_file_without_index_and_8_5_6_hangs(
+def test_new_8_5_5_writes_over_files_and_8_5_6_hangs(
     tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed after the first file of rows and before its index."""

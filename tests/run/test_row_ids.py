@@ -104,7 +104,7 @@ def changes(out: Path) -> list[str]:
         ),
     ],
 )
-def test_the_row_id_is_the_identity_of_a_row(
+def test_the_row_id_identifies_a_row(
     tmp_path: Path, definition: str, before: str, after: str, expected: set[str]
 ) -> None:
     """Of equal rows, too, and whatever key the table has."""

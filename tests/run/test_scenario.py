@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from support.databases import Rows, Table, state, write
-from support.playing import BY_KEY, assert_leads, play
+from support.playing import BY_KEY, assert_leads, error_of, play
 
 from simulator import tso
 from simulator.consumer.decode import Event, RowEvent, Watermark, decode
@@ -248,14 +248,11 @@ def test_what_the_reader_refuses_is_not_valid(text: str) -> None:
     ("seed = 99999999999999999999999\n" + BARE, ["seed: bad seed 99999999999999999999999: expected"]),
     ("a = \n", ["is not TOML", "line 1"]),
 ])  # fmt: skip
-def test_every_mistake_is_named_at_once(
-    folder: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str]
-) -> None:
+def test_every_mistake_is_named_at_once(folder: Path, text: str, words: list[str]) -> None:
     """In lines that name the file, before anything is started."""
     path = folder / "plays" / "mistaken.toml"
     path.write_text(text)
-    assert play("run", path, "--sink-uri", URI, "--console") == 2
-    said = capsys.readouterr().err
+    said = error_of("run", path, "--sink-uri", URI, "--console")
     assert [word for word in words if word not in said] == []
     assert str(path) in said and "Traceback" not in said
 
@@ -319,10 +316,7 @@ def test_what_comes_before_a_part_happens_without_being_sent(tmp_path: Path, sec
         (("--from", "3", "--until", "2"), "--until 2: this step comes before --from 3"),
     ],
 )
-def test_steps_that_are_not_there_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], words: str
-) -> None:
+def test_steps_that_are_not_there_are_named(tmp_path: Path, options: tuple[str, ...], words: str) -> None:
     path = tmp_path / "story.toml"
     path.write_text(STEPS_OF_SQL)
-    assert play("run", path, "--console", *options) == 2
-    assert words in capsys.readouterr().err
+    assert words in error_of("run", path, "--console", *options)

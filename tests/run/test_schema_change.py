@@ -159,7 +159,7 @@ def shops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-def test_the_stream_with_its_statements_leads_from_the_one_state_to_the_other(
+def test_the_stream_with_its_statements_leads_to_the_other_state(
     shops: tuple[Path, Path], place: str, tmp_path: Path
 ) -> None:
     """Rows before the statements have the old columns and those behind them the new ones; as many come before as the old

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.databases import Table, write
-from support.playing import play
+from support.playing import error_of, play
 from support.processes import started
 
 from simulator import TiCDC, releases, tso
@@ -171,14 +171,13 @@ UNKNOWN = "ERROR 1146 (42S02): Table 'test.nowhere' doesn't exist"
     ],
 )
 def test_what_cannot_be_played_is_named_with_its_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | bytes | None, words: list[str]
+    tmp_path: Path, text: str | bytes | None, words: list[str]
 ) -> None:
     """Before anything is sent: all that is no SQL at once, else the first statement that fails."""
     path = tmp_path / "story.sql"
     if text is not None:
         path.write_bytes(text.encode() if isinstance(text, str) else text)
-    assert play("run", path, "--fixtures", tmp_path / "out") == 2
-    said = capsys.readouterr().err
+    said = error_of("run", path, "--fixtures", tmp_path / "out")
     assert ([word for word in words if word not in said], said) == ([], said)
     assert "Traceback" not in said and not (tmp_path / "out").exists()
 
@@ -202,17 +201,14 @@ def test_a_carriage_return_in_a_text_reaches_the_row(tmp_path: Path, step: str) 
         ("sql = 'SELECT 1'\ncharset = 'gbk'", "charset: only a snapshot and a file of SQL have a character set"),
     ],
 )
-def test_a_step_reads_a_file_of_another_character_set(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str, words: str
-) -> None:
+def test_a_step_reads_a_file_of_another_character_set(tmp_path: Path, step: str, words: str) -> None:
     text = "CREATE TABLE t (id INT PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, '謀文')"
     (tmp_path / "story.sql").write_bytes(text.encode("gbk"))
     path = story(tmp_path, f"[[step]]\n{step}\n", "story.toml")
     if not words:
         assert [value(event.after, "v") for event in rows(played(path))] == ["謀文"]
         return
-    assert play("run", path, "--sink-uri", URI, "--fixtures", tmp_path / "out") == 2
-    assert words in capsys.readouterr().err
+    assert words in error_of("run", path, "--sink-uri", URI, "--fixtures", tmp_path / "out")
 
 
 def test_an_open_transaction_ends_with_its_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,9 +291,7 @@ INSERT INTO tag SELECT id FROM item WHERE id = 2;
         ("-- fails 1452\nINSERT INTO tag VALUES (3)", []),
     ],
 )
-def test_a_statement_finds_the_rows_of_every_table_that_it_leads_to(
-    tmp_path: Path, statement: str, sent: list[str]
-) -> None:
+def test_a_statement_finds_rows_of_every_table_it_leads_to(tmp_path: Path, statement: str, sent: list[str]) -> None:
     """By a foreign key, in a subquery, in WITH, in SELECT behind INSERT."""
     path = week(tmp_path, 'snapshot = "monday"', f"sql = '''{STATES}'''", f"sql = '''\n{statement}'''")
     found = rows(played(path, "--master", "none"))
@@ -391,7 +385,7 @@ EMPTY_CHANGES = {
         ("v5.3.0", []),
     ],
 )
-def test_a_row_that_a_transaction_inserts_and_deletes_is_a_message_without_columns(
+def test_a_row_that_came_and_went_is_a_message_without_columns(
     release: str, protocols: list[str], tmp_path: Path
 ) -> None:
     """TiDB deletes it from TiKV, where it is not; a single statement does not."""
@@ -420,7 +414,7 @@ GONE_KEYS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("kind", "release"), [(kind, tag) for kind, tags in GONE_KEYS.items() for tag in tags])
-def test_without_old_values_a_row_that_is_gone_is_a_delete_by_its_key(
+def test_without_old_values_a_lost_row_is_a_delete_by_its_key(
     kind: str, release: str, seed: int, tmp_path: Path
 ) -> None:
     """TiCDC takes it from the key that TiDB deletes. tiflow cdc/entry/mounter.go."""

@@ -180,7 +180,7 @@ def test_a_kafka_that_is_gone_is_told_once(connect: Connect, monkeypatch: pytest
 
 @pytest.mark.slow
 @pytest.mark.parametrize("refuses", [False, True])
-def test_a_commit_without_kafka_waits_or_is_refused(
+def test_a_commit_without_kafka_waits_or_fails(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, refuses: bool
 ) -> None:
     with TiCDC(databases=()) as ticdc:

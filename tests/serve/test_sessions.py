@@ -311,9 +311,7 @@ def test_tidb_snapshot_reads_earlier_rows(two: Clients) -> None:
     assert other.run("SET @@tidb_snapshot = ''", "SELECT n FROM item WHERE id = 1") == ((99,),)
 
 
-def test_set_global_is_for_sessions_that_begin_later(
-    two: Clients, connect: Connect, ticdc_server: ServedDatabase
-) -> None:
+def test_set_global_is_for_sessions_from_then_on(two: Clients, connect: Connect, ticdc_server: ServedDatabase) -> None:
     one, other = two
     names = ("innodb_lock_wait_timeout", "sql_mode", "tidb_gc_life_time")
     one.run("SET GLOBAL {} = 7, GLOBAL {} = 'ANSI_QUOTES', GLOBAL {} = '1h'".format(*names))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import trustme
-from support.playing import play
+from support.playing import error_of, output_of
 from support.scripted_servers import Registry, serve_registry
 
 from simulator import TiCDC
@@ -100,29 +100,24 @@ def test_a_registry_that_is_down_or_another_server_is_named() -> None:
             ConfluentRegistry(url)
 
 
-def test_no_topic_is_made_if_the_registry_is_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_topic_is_made_if_the_registry_is_down(tmp_path: Path) -> None:
     """The registry is asked before Kafka, which does not run here either."""
     (tmp_path / "s.sql").write_text("CREATE TABLE test.t (id INT PRIMARY KEY)")
     (tmp_path / "changefeed.toml").write_text(f"[sink]\nschema-registry = 'http://127.0.0.1:{free_port()}'\n")
     options = ("--sink-uri", "kafka://127.0.0.1:9/t?protocol=avro", "--config", tmp_path / "changefeed.toml")
 
-    assert 3 == play("run", tmp_path / "s.sql", *options, "--release", "v8.0.0")
-    assert "schema registry" in capsys.readouterr().err
+    assert "schema registry" in error_of("run", tmp_path / "s.sql", *options, "--release", "v8.0.0", code=3)
 
 
 @pytest.mark.kafka
-def test_messages_in_kafka_are_read_with_the_registry(
-    kafka: str, registry: Registry, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_messages_in_kafka_are_read_with_the_registry(kafka: str, registry: Registry) -> None:
     uri = f"kafka://{kafka}/avro-registry?protocol=avro&enable-tidb-extension=true&partition-num=1"
     config = f"[sink]\nschema-registry = '{registry.url}'\n"
     with TiCDC("v8.0.0", sink_uri=uri, config=config, send=True) as ticdc:
         ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY, v TEXT); INSERT INTO test.t VALUES (1, 'x')")
 
     source = f"kafka://{kafka}/avro-registry"
-    assert 0 == play("inspect", source, "--schema-registry", registry.url)
-    assert capsys.readouterr().out.endswith(" INSERT test.t id=1 v=x\n")
+    assert output_of("inspect", source, "--schema-registry", registry.url).endswith(" INSERT test.t id=1 v=x\n")
     assert ["avro-registry-key", "avro-registry-value"] == [subject for subject, _ in registry.schemas]
     assert ["t", "t"] == [json.loads(text)["name"] for _, text in registry.schemas]
-    assert 0 == play("inspect", source)
-    assert "schema 1 is not known" in capsys.readouterr().out
+    assert "schema 1 is not known" in output_of("inspect", source)

@@ -160,9 +160,7 @@ def test_without_acknowledgements_everything_is_sent_nevertheless(settings: Kafk
 
 
 @BOTH_PATHS
-def test_a_message_too_large_for_the_topic_fails_its_partition_only(
-    settings: KafkaSettings, topic: str, prepared: bool
-) -> None:
+def test_a_message_too_large_fails_its_partition_only(settings: KafkaSettings, topic: str, prepared: bool) -> None:
     """Said with topic, partition, size, limit and TSO; what came before it and the other partition arrive."""
     ready = prepare_topics(replace(settings, prepared_batches=prepared), {topic: 2}).settings
     large = one(b"y" * 1_100_000, commit_ts=4242)
@@ -244,9 +242,7 @@ def test_a_broker_that_is_stopped_is_gone_and_ends_the_run_which_says_where(
 
 
 @BOTH_PATHS
-def test_a_topic_that_is_deleted_ends_the_run_after_the_silence_and_is_named(
-    settings: KafkaSettings, prepared: bool
-) -> None:
+def test_a_topic_that_is_deleted_ends_the_run_after_the_silence(settings: KafkaSettings, prepared: bool) -> None:
     """However many pieces wait for it; another topic gets all that was written."""
     gone, kept = new_topic(), new_topic()
     chosen = replace(settings, silence=3.0, stall=1.0, dial_timeout=1.0, prepared_batches=prepared)
@@ -323,9 +319,7 @@ def test_a_missing_topic_that_must_not_be_created_is_ticdcs_error(settings: Kafk
 @pytest.mark.parametrize(
     ("name", "factor", "words"), [("no such name!", 1, "kafka create topic failed"), ("one-replica", 3, "factor 3")]
 )
-def test_a_topic_that_kafka_refuses_to_create_is_said_in_one_line(
-    settings: KafkaSettings, name: str, factor: int, words: str
-) -> None:
+def test_a_topic_that_kafka_refuses_is_one_line(settings: KafkaSettings, name: str, factor: int, words: str) -> None:
     """With what was asked for."""
     with pytest.raises(ChangefeedError, match=words) as error:
         prepare_topics(replace(settings, replication_factor=factor), {name: None})

@@ -13,7 +13,7 @@ from pathlib import Path
 import fsspec
 import pytest
 from moto.server import ThreadedMotoServer
-from support.playing import play
+from support.playing import error_of, output_of, play, said
 
 from simulator import TiCDC, limits
 from simulator.consumer.decode import RowEvent
@@ -156,7 +156,7 @@ def test_events_are_those_of_new_files_and_there_are_no_messages(tmp_path: Path)
     assert [event.after for event in second if isinstance(event, RowEvent)] == [{"id": "2", "name": "cup"}]
 
 
-def test_a_scenario_expects_rows_and_statements_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scenario_expects_rows_and_statements_of_files(tmp_path: Path) -> None:
     story = tmp_path / "story.toml"
     expected = '"DDL shop.item [3] …", "INSERT shop.item id=1 name=pen"'
     story.write_text(
@@ -167,21 +167,19 @@ def test_a_scenario_expects_rows_and_statements_of_files(tmp_path: Path, capsys:
     assert play(*command) == 0
 
     story.write_text(story.read_text().replace("name=pen", "name=cup"))
-    assert play(*command) == 1
-    assert "+ INSERT shop.item id=1 name=pen" in capsys.readouterr().err
+    assert "+ INSERT shop.item id=1 name=pen" in error_of(*command, code=1)
 
     story.write_text('[[step]]\nsql = "CREATE DATABASE d"\n[[step]]\nexpect = {counts = {messages = 1}}\n')
-    assert play(*command) == 2
-    assert "counts messages, and this changefeed writes files" in capsys.readouterr().err
+    assert "counts messages, and this changefeed writes files" in error_of(*command)
 
 
-def test_the_summary_of_a_run_counts_the_files_of_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_summary_of_a_run_counts_the_files_of_rows(tmp_path: Path) -> None:
     story, summary = tmp_path / "story.sql", tmp_path / "summary.json"
     story.write_text(f"CREATE DATABASE shop; {TABLE}; INSERT INTO shop.item VALUES (1, 'pen'), (2, 'cup')")
 
-    assert play("run", story, "--sink-uri", csv(tmp_path / "out"), "--release", RELEASE, "--summary", summary) == 0
-
-    assert "2 row changes in 1 file, " in capsys.readouterr().out
+    assert "2 row changes in 1 file, " in output_of(
+        "run", story, "--sink-uri", csv(tmp_path / "out"), "--release", RELEASE, "--summary", summary
+    )
     (file,) = (tmp_path / "out").rglob("*.csv")
     assert json.loads(summary.read_text())["bytes"] == file.stat().st_size
 
@@ -212,27 +210,22 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", directory], check=True)
 
 
-def refused(story: Path, directory: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def refused(story: Path, directory: Path) -> str:
     """The one line of the error."""
-    capsys.readouterr()
-    assert play("run", story, "--sink-uri", csv(directory), "--master", "none") == 3
-    lines = capsys.readouterr().err.splitlines()
-    (error,) = (line for line in lines if line.startswith("ticdc-sim: "))
-    assert lines[-1] == error and not any("Traceback" in line for line in lines)
+    error = error_of("run", story, "--sink-uri", csv(directory), "--master", "none", code=3)
+    assert "\n" not in error
     return error.removeprefix(f"ticdc-sim: sink-uri {directory.as_uri()}")
 
 
-def test_a_directory_that_cannot_be_made_is_named_before_anything_is_sent(
-    story: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_directory_that_cannot_be_made_is_named_before_anything_is_sent(story: Path) -> None:
     file = story.with_name("file")
     file.touch()
-    assert refused(story, file / "out", capsys) == " cannot be written to: Not a directory"
+    assert refused(story, file / "out") == " cannot be written to: Not a directory"
     with pytest.raises(DeliveryError, match="cannot be written to: Not a directory"):
         TiCDC(RELEASE, sink_uri=csv(file / "below"))
 
 
-def test_the_first_file_that_cannot_be_written_ends_the_run(story: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_file_that_cannot_be_written_ends_the_run(story: Path) -> None:
     """A file is in the place of the directory of a table's rows; its schema files can be written."""
     directory = story.parent / "out"
     assert play("run", story, "--sink-uri", csv(directory), "--master", "none") == 0
@@ -242,13 +235,13 @@ def test_the_first_file_that_cannot_be_written_ends_the_run(story: Path, capsys:
     rows.rmdir()
     rows.touch()
 
-    error = refused(story, directory, capsys)
+    error = refused(story, directory)
     assert error.startswith(f": shop/sale/{rows.name}/2025-01-01/meta/CDC.index cannot be ") and "irectory" in error
 
 
 @pytest.mark.slow
-def test_a_full_file_system_is_told(story: Path, small: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    error = refused(story, small, capsys)
+def test_a_full_file_system_is_told(story: Path, small: Path) -> None:
+    error = refused(story, small)
     assert error.startswith(": shop/item/") and error.endswith(".csv cannot be written: No space left on device")
     assert not [*small.rglob(".*")], "no half file stays"
 
@@ -281,37 +274,29 @@ def s3(endpoint: str, place: str) -> str:
 
 @pytest.mark.slow
 def test_a_bucket_gets_the_files_that_a_directory_gets(
-    story: Path, endpoint: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    story: Path, endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And has the limits of local ones."""
     places = s3(endpoint, "lake/cdc"), csv(story.parent / "files")
     shown = []
     for place in places:
         assert play("run", story, "--release", "v8.1.0", "--sink-uri", place) == 0
-        capsys.readouterr()
-        assert play("inspect", place) == 0
-        shown.append(capsys.readouterr().out)
+        shown.append(output_of("inspect", place))
     assert shown[0] == shown[1] and "INSERT shop.sale id=2 price=3" in shown[0]
     assert play("compare", *places, "--exact") == 0
 
-    capsys.readouterr()
     monkeypatch.setattr(limits, "STORED_FILE_BYTES", 200)
-    assert play("inspect", places[0]) == 0
-    assert "bytes: at most 200 bytes are accepted" in capsys.readouterr().out
+    assert "bytes: at most 200 bytes are accepted" in output_of("inspect", places[0])
     monkeypatch.setattr(limits, "FOREIGN_FILES", 0)
     bucket(endpoint, "other").pipe_file("lake/cdc/mine.txt", b"")
-    assert play("inspect", places[0]) == 2
-    assert "more than 0 files that no changefeed writes, such as 'mine.txt'" in capsys.readouterr().err
+    assert "more than 0 files that no changefeed writes, such as 'mine.txt'" in error_of("inspect", places[0])
 
 
 @pytest.mark.slow
-def test_a_missing_bucket_is_named_without_the_secret(
-    story: Path, endpoint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert play("run", story, "--release", "v8.1.0", "--sink-uri", s3(endpoint, "nowhere/cdc")) == 3
-
-    error = capsys.readouterr().err
-    assert "s3://nowhere/cdc" in error and "cannot be" in error and SECRET not in error
+def test_a_missing_bucket_is_named_without_the_secret(story: Path, endpoint: str) -> None:
+    code, _, lines = said("run", story, "--release", "v8.1.0", "--sink-uri", s3(endpoint, "nowhere/cdc"))
+    error = "\n".join(lines)
+    assert code == 3 and "s3://nowhere/cdc" in error and "cannot be" in error and SECRET not in error
     assert "Traceback" not in error
 
 

@@ -166,9 +166,7 @@ def test_a_row_lies_in_its_partition(tmp_path: Path) -> None:
     assert sorted(found) == [(0, b"3"), (1, b"-4"), (2, b"5"), (3, b"1"), (3, b"3"), (4, b"2")]
 
 
-def test_small_files_of_many_tables_are_one_task_and_few_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_files_of_many_tables_are_a_task_and_few_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No Parquet file is opened to plan them, a task says no more than its tables, and their rows share batches in the
     order of the pieces, each with the number of its table."""
     for number in range(60):
@@ -207,9 +205,7 @@ def test_a_large_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Monk
     assert [row for task in planned for row in rows(task)] == expected(values)
 
 
-def test_a_task_of_two_snapshots_reads_about_the_same_keys_of_both(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_task_of_two_snapshots_reads_like_keys_of_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though the files of one have other rows and sizes than those of the other one."""
     monkeypatch.setattr(pieces, "MIN_TASK_BYTES", 100)
     monkeypatch.setattr(pieces, "OPENING", 0)

@@ -70,6 +70,20 @@ def said(*arguments: object) -> Said:
     return Said(code, out, without_progress(err.split("\n")))
 
 
+def output_of(*arguments: object) -> str:
+    """What a command prints that succeeds."""
+    found = said(*arguments)
+    assert found.code == 0, found.err
+    return found.out
+
+
+def error_of(*arguments: object, code: int = 2) -> str:
+    """The message of a command that ends with that exit code: most have one line."""
+    found = said(*arguments)
+    assert found.code == code, found.err
+    return "\n".join(line for line in found.err if line.startswith("ticdc-sim: "))
+
+
 def tables_of(*directories: Path) -> dict[tuple[str, str], Table]:
     """All tables of the snapshots."""
     found = (entry.table for directory in directories for entry in snapshots.open(directory).tables)

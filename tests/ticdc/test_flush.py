@@ -119,9 +119,7 @@ def test_tables_that_take_turns_in_a_partition_still_fill_messages() -> None:
 
 
 @given(events, st.lists(st.integers(1, 20), max_size=6), st.sampled_from([MIXED, UNLIMITED]))
-def test_up_to_7_3_rows_of_a_flush_share_messages_in_order(
-    stream: list[Event], sizes: list[int], keys: GroupKeys
-) -> None:
+def test_up_to_7_3_rows_of_flushes_share_messages(stream: list[Event], sizes: list[int], keys: GroupKeys) -> None:
     """Whatever their tables and dispatchers, and whatever batches they come in; watermarks are alone."""
     sent = by_destination(list(grouped(cut(stream, sizes), keys, least=1)))
     for destination, found in sent.items():
@@ -155,9 +153,7 @@ LIGHT, LIGHT_MIXED = replace(KEYS, flush_bytes=2000), replace(MIXED, flush_bytes
 
 
 @given(events, st.lists(st.integers(1, 20), max_size=6))
-def test_bytes_that_fill_a_flush_are_those_of_its_partition_whatever_batches_they_come_in(
-    stream: list[Event], sizes: list[int]
-) -> None:
+def test_bytes_fill_a_flush_by_partition_whatever_batches_they_come_in(stream: list[Event], sizes: list[int]) -> None:
     whole = by_destination(list(grouped([batch(stream)], LIGHT)))
     assert by_destination(list(grouped(cut(stream, sizes), LIGHT, least=1))) == whole
     alone = [

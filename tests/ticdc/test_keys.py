@@ -261,9 +261,7 @@ def table_of(definition: str) -> Table:
         ("a INT NOT NULL, KEY (a)", ()),
     ],
 )
-def test_the_handle_key_is_the_primary_key_else_the_smallest_unique_key(
-    definition: str, expected: tuple[str, ...]
-) -> None:
+def test_the_handle_key_is_the_primary_or_the_smallest_unique_key(definition: str, expected: tuple[str, ...]) -> None:
     """No column of it may be NULL or virtual; ties go to the key that TiDB made first."""
     assert expected == handle_key(table_of(definition))
 

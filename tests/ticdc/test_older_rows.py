@@ -92,9 +92,7 @@ SAME = {"v": "é", "c": "2020-02-02"}
         ("v6.5.9", CANAL, {**{name: str(value) for name, value in NUMBERS.items()}, **SAME, "d": "2.500"}),
     ],
 )
-def test_members_bits_and_numbers_are_strings_before_6_5_9(
-    release: str, protocol: str, expected: dict[str, Any]
-) -> None:
+def test_members_bits_and_numbers_are_texts_before_6_5_9(release: str, protocol: str, expected: dict[str, Any]) -> None:
     assert old_values(release, protocol, TYPES) == expected
 
 
@@ -127,9 +125,7 @@ TEXTS = {"d": "0", "c": "0000-00-00", "m": "0000-00-00 00:00:00", "h": "00:00:00
         ("v5.3.1", CANAL, {**TEXTS, "i": "0", "y": "0000"}),
     ],
 )
-def test_a_column_without_a_default_has_the_zero_of_its_go_type(
-    release: str, protocol: str, expected: dict[str, Any]
-) -> None:
+def test_without_a_default_a_column_has_its_zero_in_go(release: str, protocol: str, expected: dict[str, Any]) -> None:
     """JSON makes an object of it (tidb types: MyDecimal, Time, Duration, Set); from 5.1.4 it is the origin default."""
     assert old_values(release, protocol, WITHOUT_DEFAULTS) == {**expected, **ZEROS}
 

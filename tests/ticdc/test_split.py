@@ -150,9 +150,7 @@ def canal_change(kind: str, key: int) -> bytes:
         ("v6.1.6", "classic", "DUI", "UIU"),
     ],
 )
-def test_a_stream_in_another_order_than_the_release_s_breaks_the_contract(
-    tag: str, architecture: str, right: str, wrong: str
-) -> None:
+def test_a_stream_in_another_order_breaks_the_contract(tag: str, architecture: str, right: str, wrong: str) -> None:
     assert not order_found_wrong(tag, architecture, right)
     assert order_found_wrong(tag, architecture, wrong)
 

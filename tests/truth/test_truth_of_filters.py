@@ -114,9 +114,7 @@ def test_python_says_the_truth_at_any_watermark(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_long_session_keeps_for_a_truth_is_kept_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_session_keeps_for_a_truth_is_kept_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the truth at any watermark is what it was."""
     monkeypatch.setattr(open_changefeed, "JOINED", 4)
     with TiCDC(sink_uri=URI) as ticdc:
@@ -137,9 +135,7 @@ def test_what_a_long_session_keeps_for_a_truth_is_kept_together(
             assert rows(state(tmp_path / str(number)), "t") == sorted(f"{row}{added}" for row in ids)
 
 
-def test_a_truth_that_cannot_be_told_is_refused_before_anything_is_sent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_truth_that_cannot_be_told_is_refused_at_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "changefeed.toml").write_text(DELETES_KEPT.replace("test.t", "shop.t"))
     story = f'sink-uri = "{URI}"\nconfig = "changefeed.toml"\n'
     for name in ("one", "two"):

@@ -112,9 +112,7 @@ def test_at_the_end_of_a_diff_the_truth_is_the_snapshot_after(run: Run, shops: t
 
 
 @pytest.mark.slow
-def test_during_a_diff_the_truth_is_what_a_consumer_has_then(
-    run: Run, shops: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_during_a_diff_the_truth_is_what_consumers_have(run: Run, shops: tuple[Path, Path], tmp_path: Path) -> None:
     """At a start, around the statements, and at other times."""
     options, folder = run
     times, before, tables = times_of(folder / "out"), state(shops[0]), tables_of(shops[0])

@@ -74,9 +74,7 @@ def of_every_type() -> TableValues:
 @pytest.mark.slow
 @given(st.integers(0, 10**9), st.integers(0, 300), st.integers(0, 300), st.integers(0, 10**6))
 @settings(max_examples=10)
-def test_rows_that_are_asked_for_alone_are_what_they_are_among_others(
-    first: int, ahead: int, count: int, version: int
-) -> None:
+def test_rows_that_are_asked_for_alone_are_those_among_others(first: int, ahead: int, count: int, version: int) -> None:
     whole = of_every_type().images(rows(ahead + count + 1, version, first))
     assert whole.slice(ahead).equals(of_every_type().images(rows(count + 1, version, first + ahead)))
 

@@ -55,9 +55,7 @@ def steady(rate: float) -> Segment:
 @pytest.mark.slow
 @given(segments(), st.sampled_from([0, 0, 10**6, FAR]), st.booleans())
 @settings(max_examples=30)
-def test_transactions_and_milliseconds_are_found_from_each_other(
-    segments: tuple[Segment, ...], far: int, present: bool
-) -> None:
+def test_transactions_and_milliseconds_tell_each_other(segments: tuple[Segment, ...], far: int, present: bool) -> None:
     stream = stream_of(*segments, present=present)
     assume(far < FAR or not any(each.again_ms for each in segments))
     table, transactions = stream.timetable, np.arange(far, far + 30)

@@ -462,9 +462,7 @@ CHEK = f"{LARGE}large-message-handle-option = 'claim-chek'"
         (f"{BYTES} = -1", None, REPLICA_INVALID, f"invalid replica config, {BYTES} must be set not smaller than 0"),
     ],
 )
-def test_8_5_8_of_the_new_architecture_refuses_more_by_fewer_codes(
-    end: str, before: str | None, since: str, text: str
-) -> None:
+def test_the_new_8_5_8_refuses_more_by_fewer_codes(end: str, before: str | None, since: str, text: str) -> None:
     """The classic one stays as it was; `before` is empty where 8.5.7 takes the parameter or line of the file, and None
     where it does not know it."""
     uri, toml = (OPEN + end, "") if end[0] == "&" else (OPEN, end)

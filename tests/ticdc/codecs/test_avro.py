@@ -9,7 +9,7 @@ from shutil import copytree
 
 import pyarrow as pa
 import pytest
-from support.playing import play
+from support.playing import output_of, play
 
 from simulator import TiCDC
 from simulator.consumer.records import read_records
@@ -110,18 +110,14 @@ def fixtures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "out"
 
 
-def test_fixtures_have_the_schemas_beside_the_messages_and_inspect_reads_them(
-    fixtures: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fixtures_have_the_schemas_beside_the_messages_and_inspect_reads_them(fixtures: Path) -> None:
     """They are numbered in the order of the rows that name them first."""
     schemas = json.loads((fixtures / "schemas.json").read_text())
     assert {"1": ("t-key", "soon"), "2": ("t-value", "soon"), "3": ("t-key", "late"), "4": ("t-value", "late")} == {
         id: (found["subject"], json.loads(found["schema"])["name"]) for id, found in schemas.items()
     }
 
-    capsys.readouterr()
-    assert 0 == play("inspect", fixtures)
-    shown = [line.split(" ", 3)[3] for line in capsys.readouterr().out.splitlines()]
+    shown = [line.split(" ", 3)[3] for line in output_of("inspect", fixtures).splitlines()]
     assert ["INSERT test.late id=1 v=1.50", "INSERT test.soon id=1 v=x"] == sorted(shown)[1:]
 
 

@@ -102,7 +102,7 @@ a default's text into a Datum, where a TIME and a large BIGINT UNSIGNED are lost
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("type", "value", "early", "late", "new"), VALUES)
-def test_dates_that_do_not_exist_and_null_beside_a_default(
+def test_odd_dates_and_null_beside_a_default(
     type: str, value: str | None, early: object, late: object, new: object
 ) -> None:
     for release in HAVING:

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import pytest
 from hypothesis import assume, given, reject, settings
-from support import airports
 from support.codec_expected import LOST, Case, expected
 from support.codec_readings import Texts
 from support.codec_refusals import cases, encoded_if_not_refused
+from support.databases import AIRPORTS
 from support.java_programs import Flink, Refused, as_read, as_sent, flink_contents, only, texts, typed
 from support.playing import play, row_of, state, tables_of
 from support.random_tables import Change
@@ -75,11 +75,10 @@ STREAMS = [
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
 def test_airports_go_from_one_release_to_the_next(flink: Flink, tmp_path: Path, stream: Stream) -> None:
     """Some thousand changes, each with the old values that the table has, with columns of text and with typed ones."""
-    messages = stream.play(*airports.SHIPPED, tmp_path)
-    ((name, table),) = tables_of(*airports.SHIPPED).items()
+    messages = stream.play(*AIRPORTS, tmp_path)
+    ((name, table),) = tables_of(*AIRPORTS).items()
     before, after = (
-        Counter(as_sent(table, row_of(image, table)) for image in state(directory)[name])
-        for directory in airports.SHIPPED
+        Counter(as_sent(table, row_of(image, table)) for image in state(directory)[name]) for directory in AIRPORTS
     )
     assert before != after
     for as_flink in (texts, typed):

@@ -13,7 +13,7 @@ from typing import Any
 import cramjam
 import pytest
 from support.codec_rows import SHORTENED, Change, rows
-from support.playing import assert_contract, play
+from support.playing import assert_contract, output_of, play
 
 from simulator.consumer.records import read_records
 from simulator.errors import ChangefeedError, DeliveryError, UserError
@@ -141,14 +141,13 @@ def test_a_compression_that_7_3_does_not_know_is_refused_or_has_no_effect() -> N
     assert (taken.warnings, taken.codec.claim_check_compression) == ((), "lz4")
 
 
-def test_explain_row_shows_message_and_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_row_shows_message_and_file(tmp_path: Path) -> None:
     (tmp_path / "page.sql").write_text("CREATE TABLE page (id int PRIMARY KEY, text varchar(200));")
     (tmp_path / "large.toml").write_text(f"{LARGE}claim-check-storage-uri = 'file:///tmp/claims'\n")
     row = json.dumps({"after": {"id": 7, "text": "a" * 200}, "commit_ts": 455000614502400001})
     files = ("--schema", tmp_path / "page.sql", "--config", tmp_path / "large.toml")
     uri = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&max-message-bytes=300"
-    assert play("explain", "row", "--use", "shop", "--release", "v7.3.0", *files, "--sink-uri", uri, row) == 0
-    said = capsys.readouterr().out
+    said = output_of("explain", "row", "--use", "shop", "--release", "v7.3.0", *files, "--sink-uri", uri, row)
     name = "2025-01-01/shop-page-455000614502400001-455000614502400000-7.json"
     assert f"at file:///tmp/claims/{name}" in said and f'"ccl":"{name}"' in said
 

@@ -340,9 +340,7 @@ LITERALS = cases("""
 
 
 @pytest.mark.parametrize(("column", "stored", "value"), LITERALS)
-def test_a_default_is_what_was_written_and_older_rows_have_what_the_column_makes_of_it(
-    column: str, stored: str, value: str
-) -> None:
+def test_a_default_is_as_written_and_older_rows_have_what_becomes_of_it(column: str, stored: str, value: str) -> None:
     with feed(release="v8.0.0") as ticdc:
         ticdc.execute(
             "CREATE TABLE test.t (id INT PRIMARY KEY) COLLATE utf8mb4_general_ci; INSERT INTO test.t VALUES (1)"
@@ -415,9 +413,7 @@ OWN = {"id": "1", "n": "2", "b": "eA==", "ts": {"location": "Etc/UTC", "value": 
         ("new:v8.5.7", OWN),
     ],
 )
-def test_a_bootstrap_lets_ticdc_mistake_columns_that_are_not_in_the_order_of_their_ids(
-    release: str, inserted: dict[str, Any]
-) -> None:
+def test_a_bootstrap_lets_ticdc_mistake_columns_out_of_the_order_of_ids(release: str, inserted: dict[str, Any]) -> None:
     """The row after the next statement is right, as no BOOTSTRAP came with its schema version."""
     with feed(release=release) as ticdc:
         ticdc.execute(MOVED)

@@ -89,9 +89,7 @@ def test_a_statement_is_read_by_the_mode_of_its_session_from_8_0_and_before_by_t
 
 @pytest.mark.parametrize(("mode", "statement", "unknown"), [(case[0], case[1], case[3]) for case in TEXTS])
 @pytest.mark.parametrize("release", [*CHANGEFEED, *DEFAULT])
-def test_ticdc_reads_otherwise_or_stops_if_it_does_not_know_the_mode(
-    release: str, mode: str, statement: str, unknown: str
-) -> None:
+def test_ticdc_reads_otherwise_or_stops_without_the_mode(release: str, mode: str, statement: str, unknown: str) -> None:
     script = f"SET sql_mode = '{mode}'; {statement}"
     if unknown:
         assert sent(release, script) == [unknown]

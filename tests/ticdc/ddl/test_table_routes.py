@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.playing import assert_leads, play, state, tables_of
+from support.playing import assert_leads, output_of, play, state, tables_of
 
 from simulator.consumer.contract.stream_spec import sent_tables
 from simulator.consumer.records import read_records
@@ -218,9 +218,7 @@ def test_explain_table_tells_the_target(explained: Any) -> None:
     ("protocol", "member"),
     [("open-protocol", '"scm":"far","tbl":"t_r"'), ("canal-json", '"database":"far","table":"t_r"')],
 )
-def test_explain_row_sends_the_target_and_dispatches_by_the_source(
-    protocol: str, member: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_explain_row_sends_the_target_and_dispatches_by_the_source(protocol: str, member: str, tmp_path: Path) -> None:
     (tmp_path / "t.sql").write_text("CREATE TABLE t (id int PRIMARY KEY);")
     outputs = []
     unrouted = TOML.replace(', target-schema = "far", target-table = "{table}_r"', "")
@@ -228,8 +226,7 @@ def test_explain_row_sends_the_target_and_dispatches_by_the_source(
         (tmp_path / name).write_text(toml)
         files = ("--schema", tmp_path / "t.sql", "--config", tmp_path / name)
         uri = ("--sink-uri", URI.format(protocol))
-        assert play("explain", "row", *files, "--use", "shop", *NEW_RELEASE, *uri, '{"after": {"id": 7}}') == 0
-        outputs.append(capsys.readouterr().out)
+        outputs.append(output_of("explain", "row", *files, "--use", "shop", *NEW_RELEASE, *uri, '{"after": {"id": 7}}'))
     routed, plain = outputs
     assert "sent as      far.t_r" in routed and member in routed and "sent as" not in plain
     for name in ("dispatcher ", "destination "):

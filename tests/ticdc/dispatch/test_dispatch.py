@@ -231,9 +231,7 @@ def test_before_6_1_everything_goes_to_the_default_topic() -> None:
     ],
 )
 @pytest.mark.parametrize("architecture", ["classic", "new"])
-def test_since_8_5_4_a_rule_with_a_virtual_column_is_refused(
-    columns: tuple[str, ...], text: str, architecture: str
-) -> None:
+def test_since_8_5_4_rules_with_virtual_columns_fail(columns: tuple[str, ...], text: str, architecture: str) -> None:
     release, rule = find("v8.5.4", architecture), DispatchRule(EVERY, "columns", columns=columns)
     with pytest.raises(ChangefeedError, match=text):
         routed(rule, release=release)
@@ -280,9 +278,7 @@ def of_value(value: bytes) -> int:
 
 @pytest.mark.parametrize("name", ["v7.5.0", "v8.5.3"])
 @pytest.mark.parametrize(("type", "kind"), [("float", np.float32), ("double", np.float64)])
-def test_a_float_is_hashed_without_an_exponent_in_any_spelling(
-    type: str, kind: Callable[[float], Any], name: str
-) -> None:
+def test_a_float_is_hashed_without_exponent_in_any_spelling(type: str, kind: Callable[[float], Any], name: str) -> None:
     """As Python, Java and MySQL spell it; what other values are hashed as, the vectors (partitions) show."""
     for edge in map(kind, EDGES):
         shortest, plain = str(edge), np.format_float_positional(edge, unique=True, trim="-")

@@ -141,9 +141,7 @@ ARITHMETIC = cases("""
 
 
 @pytest.mark.parametrize(("statement", "result"), ARITHMETIC)
-def test_a_division_by_zero_and_a_result_out_of_range_are_refused_or_in_a_lenient_mode_null(
-    statement: str, result: str
-) -> None:
+def test_a_division_by_zero_and_a_result_out_of_range_are_refused_or_null(statement: str, result: str) -> None:
     """tidb pkg/expression/errors.go, handleDivisionByZeroError; pkg/errno/errname.go."""
     if result != "NULL":
         assert refusal_number(TABLE + statement) == int(result)

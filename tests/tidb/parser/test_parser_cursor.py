@@ -87,9 +87,7 @@ END = "the end of the statement is not expected here. Accepted:"
         ),
     ],
 )
-def test_an_unexpected_token_is_reported_with_its_position(
-    text: str, read: Callable[[Cursor], object], message: str
-) -> None:
+def test_an_unexpected_token_is_told_with_its_place(text: str, read: Callable[[Cursor], object], message: str) -> None:
     """The message lists what would be accepted."""
     with pytest.raises(SchemaError) as caught:
         read(cursor(text))

@@ -50,9 +50,7 @@ def read(text: str, modes: frozenset[str]) -> object:
 
 
 @given(STATEMENTS, st.lists(LITERALS, min_size=20, max_size=20), MODES)
-def test_literals_are_read_in_a_template_as_in_the_text(
-    statement: str, literals: list[str], modes: frozenset[str]
-) -> None:
+def test_literals_are_read_in_templates_as_in_texts(statement: str, literals: list[str], modes: frozenset[str]) -> None:
     texts = [
         re.sub(r"\$(?!\.)", lambda _, rest=iter(literals[place:]): next(rest), statement)  # type: ignore[misc]
         for place in range(8)

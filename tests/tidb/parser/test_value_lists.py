@@ -47,9 +47,7 @@ def read(text: str) -> object:
 
 
 @given(HEADS, st.lists(st.lists(VALUES, min_size=1, max_size=3), min_size=1, max_size=5), OTHERS | VALUES, TAILS)
-def test_a_list_without_tokens_is_read_as_one_with_tokens(
-    head: str, rows: list[list[str]], last: str, tail: str
-) -> None:
+def test_a_list_without_tokens_is_read_as_with_them(head: str, rows: list[list[str]], last: str, tail: str) -> None:
     text = head + ",\n".join(f"( {' ,'.join(values)})" for values in [*rows, [last]]) + tail
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sql, "LEAST", 0)

@@ -288,9 +288,7 @@ TYPED: list[tuple[str, pa.DataType, object, str | None]] = [
 
 
 @pytest.mark.parametrize(("definition", "kind", "value", "wanted"), TYPED)
-def test_typed_values_of_parquet_take_the_same_text(
-    definition: str, kind: pa.DataType, value: object, wanted: str | None
-) -> None:
+def test_typed_values_have_the_same_text(definition: str, kind: pa.DataType, value: object, wanted: str | None) -> None:
     """Of whatever type the file has, with a NULL beside them."""
     assert text(definition, [value, None], kind) == [wanted, None]
 

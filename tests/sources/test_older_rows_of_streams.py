@@ -1,17 +1,23 @@
-"""Old values of rows that a diff changes, and that were last written before a column was added (`test_older_rows`)."""
+"""Old values of rows of diffs and loads that were last written before a column was added (`test_older_rows`), found in a
+stream from what it says itself."""
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.older_rows import count_older
+from support.codec_rows import unframed
+from support.loads import CUSTOMER, OPEN, Run, shop_plan
 from support.playing import play, said
 
-from simulator.consumer.records import read_records
+from simulator.consumer.records import Record, read_records
+from simulator.releases.compare import parse_release
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,6 +34,37 @@ SQL = [
     "UPDATE d.{0} SET v = v + 1 WHERE id % 4 = 0; ALTER TABLE d.{0} ADD COLUMN k INT NOT NULL DEFAULT 9; DELETE FROM d.{0} WHERE id % 5 = 0",
     "UPDATE d.{0} SET v = v + 1 WHERE id % 3 = 0; DELETE FROM d.{0} WHERE id % 3 = 1",
 ]
+
+
+NUMBERS = (1, 2, 3, 8, 9, 13)
+"""The codes of types of which a value is a number in JSON."""
+
+
+def count_older(records: Iterable[Record], older: type) -> tuple[int, int]:
+    """Hold the old values of numbers in added columns: those of rows that no message wrote since have the type `older`.
+    Return how many of these there are, and of others."""
+    messages = [
+        pair
+        for each in records
+        if (each.value or b"")[8:]
+        for pair in zip(unframed((each.key or b"")[8:]), unframed(each.value or b""), strict=True)
+    ]
+    added: dict[str, dict[str, int]] = defaultdict(dict)
+    written: dict[tuple[str, int], int] = {}
+    lacking: list[bool] = []
+    for key, value in sorted((tuple(map(json.loads, pair)) for pair in messages), key=lambda pair: int(pair[0]["ts"])):
+        table, ts = key["tbl"], key["ts"]
+        if "q" in value:
+            added[table] |= dict.fromkeys(re.findall(r"ADD COLUMN `?(\w+)", value["q"]), ts)
+            continue
+        row = value.get("u") or value["d"]
+        last = written.get((table, row["id"]["v"]), 0)
+        for name, cell in (value.get("d") or value.get("p") or {}).items():
+            if name in added[table] and cell["t"] in NUMBERS and cell["v"] is not None:
+                lacking.append(last < added[table][name])
+                assert type(cell["v"]) is (older if lacking[-1] else int), (key, name)
+        written[table, row["id"]["v"]] = ts
+    return lacking.count(True), lacking.count(False)
 
 
 def changed(rows: Rows, dice: random.Random) -> Rows:
@@ -110,3 +147,34 @@ def test_spark_finds_the_same_old_values(spark: SparkSession, tmp_path: Path) ->
         for name in ("alone", "spark")
     )
     assert alone == on_spark
+
+
+# -- loads ------------------------------------------------------------------------------------------------------------
+
+FLAGS = "CREATE TABLE shop.flags (id BIGINT PRIMARY KEY, state ENUM('a'), other ENUM('x','y'))"
+STATEMENTS = """
+[[ddl]]
+every = {min = "200ms", max = "400ms"}
+kinds = ["add-column", "truncate", "add-column", "drop-column", "add-index"]
+[[ddl]]
+every = "450ms"
+kinds = ["add-column"]
+table = "shop.flags"
+[[ddl]]
+at = "950ms"
+sql = "ALTER TABLE shop.flags DROP COLUMN other"
+[[ddl]]
+at = "700ms"
+sql = "ALTER TABLE shop.customer ADD COLUMN own INT NOT NULL DEFAULT 5"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("release", "older"), [("v6.5.8", str), ("v8.5.3", int)])
+@pytest.mark.parametrize("initial", ["inserted", "present"])
+def test_a_row_of_a_load_is_older_until_it_changes(release: str, older: type, initial: str) -> None:
+    """An UPDATE that changes nothing is not sent, and writes nothing: half of those of flags, of which each touches one
+    column. One that changes a column that is dropped later writes the row."""
+    text = shop_plan(STATEMENTS, 40, FLAGS, CUSTOMER, more=f'seed = 7\ninitial = "{initial}"')
+    text = text.replace("mix =", "update-columns = 1\nmix =", 1)
+    assert min(count_older(Run(text, OPEN, parse_release(release)).sent(0, 2_000), older)) > 50
