@@ -57,6 +57,11 @@ def cases(text: str) -> list[tuple[str, ...]]:
     return [tuple(line.strip().replace("¶", "\n").replace("␀", "\0").split(" => ")) for line in lines]
 
 
+def grouped(text: str) -> list[tuple[str, ...]]:
+    """Return the rows of such a table, in which ` | ` stands between first cells that have the same others."""
+    return [(each, *others) for first, *others in cases(text) for each in first.split(" | ")]
+
+
 def in_test(release: Release = V8_5) -> Upstream:
     """Return a new upstream whose session is in database `test`."""
     new = new_upstream(release)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.upstreams import after, cases, created, shape, table_after
+from support.upstreams import after, cases, created, grouped, shape, table_after
 
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
@@ -13,18 +13,17 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 
 T = "CREATE TABLE t (a INT, b VARCHAR(20), c INT, KEY k (b))"
 
-ALTERED = cases("""
+ALTERED = grouped("""
     ADD COLUMN d INT NOT NULL DEFAULT 4 => (a INT, b VARCHAR(20), c INT, d INT NOT NULL DEFAULT 4, KEY k (b))
     ADD d INT FIRST => (d INT, a INT, b VARCHAR(20), c INT, KEY k (b))
     ADD d INT AFTER A => (a INT, d INT, b VARCHAR(20), c INT, KEY k (b))
     ADD (d INT, e INT, KEY (a)) => (a INT, b VARCHAR(20), c INT, d INT, e INT, KEY k (b), KEY (a))
     ADD d INT FIRST, ADD e INT AFTER b, ADD f INT AFTER b
         => (d INT, a INT, b VARCHAR(20), f INT, e INT, c INT, KEY k (b))
-    ADD IF NOT EXISTS a BIGINT => (a INT, b VARCHAR(20), c INT, KEY k (b))
+    ADD IF NOT EXISTS a BIGINT | DROP IF EXISTS x | ENGINE = InnoDB => (a INT, b VARCHAR(20), c INT, KEY k (b))
     ADD g INT AS (a + c) => (a INT, b VARCHAR(20), c INT, g INT AS (a + c), KEY k (b))
     DROP COLUMN c => (a INT, b VARCHAR(20), KEY k (b))
     DROP b => (a INT, c INT)
-    DROP IF EXISTS x => (a INT, b VARCHAR(20), c INT, KEY k (b))
     ADD d INT DEFAULT 3, DROP a, ADD e INT DEFAULT 4, DROP c
         => (b VARCHAR(20), d INT DEFAULT 3, e INT DEFAULT 4, KEY k (b))
     MODIFY a BIGINT NOT NULL => (a BIGINT NOT NULL, b VARCHAR(20), c INT, KEY k (b))
@@ -42,7 +41,6 @@ ALTERED = cases("""
     RENAME INDEX k TO k2 => (a INT, b VARCHAR(20), c INT, KEY k2 (b))
     ALTER INDEX k INVISIBLE => (a INT, b VARCHAR(20), c INT, KEY k (b) INVISIBLE)
     COMMENT = 'it''s' => (a INT, b VARCHAR(20), c INT, KEY k (b)) COMMENT 'it''s'
-    ENGINE = InnoDB => (a INT, b VARCHAR(20), c INT, KEY k (b))
     PARTITION BY HASH (a) PARTITIONS 2 => (a INT, b VARCHAR(20), c INT, KEY k (b)) PARTITION BY HASH (a) PARTITIONS 2
 """)
 UNCHANGED = [
@@ -70,28 +68,21 @@ def test_options_without_effect_on_rows_leave_the_table_unchanged(text: str) -> 
     assert after(T).tables == after(T, text).tables
 
 
-ORIGINS = cases("""
-    d INT => (none)
-    d INT NOT NULL => 0
-    d INT DEFAULT 5 => 5
+ORIGINS = grouped("""
+    d INT | d INT AS (a) VIRTUAL => (none)
+    d INT NOT NULL | d YEAR NOT NULL | d DOUBLE NOT NULL => 0
+    d INT DEFAULT 5 | d BIT(4) DEFAULT b'101' => 5
     d DECIMAL(8,2) NOT NULL => 0.00
     d DECIMAL(8,2) DEFAULT 1.5 => 1.50
-    d VARCHAR(5) NOT NULL => (empty)
-    d CHAR(3) DEFAULT 'x' => x
+    d VARCHAR(5) NOT NULL | d SET('x','y') NOT NULL | d TEXT NOT NULL => (empty)
+    d CHAR(3) DEFAULT 'x' | d ENUM('x','y') NOT NULL => x
     d BINARY(2) NOT NULL => ␀␀
-    d ENUM('x','y') NOT NULL => x
-    d SET('x','y') NOT NULL => (empty)
     d DATE NOT NULL => 0000-00-00
     d DATETIME(2) NOT NULL => 0000-00-00 00:00:00.00
     d TIME NOT NULL => 00:00:00
-    d BIT(4) DEFAULT b'101' => 5
     d JSON NOT NULL => null
     d TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3) => 2020-02-20 02:20:20.123
     d DATETIME DEFAULT NOW() => 2020-02-20 02:20:20
-    d YEAR NOT NULL => 0
-    d TEXT NOT NULL => (empty)
-    d INT AS (a) VIRTUAL => (none)
-    d DOUBLE NOT NULL => 0
     d DOUBLE DEFAULT 1.50 => 1.5
     d FLOAT DEFAULT '1e20' => 1e20
     d FLOAT(5,2) DEFAULT 2.345 => 2.35

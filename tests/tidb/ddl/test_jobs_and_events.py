@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.upstreams import after, assert_same_without_catalog, cases
+from support.upstreams import after, assert_same_without_catalog, cases, grouped
 from support.vectors.files import DEFAULT, files, kind, vectors
 
 from simulator.errors import DdlError
@@ -63,27 +63,24 @@ def error_of(text: str, known: Catalog | None = None, release: Release = CLASSIC
     return f"{caught.value.code} {caught.value.text}"
 
 
-JOBS = cases("""
+JOBS = grouped("""
     DROP TABLE a, shop.b => 4 4
     DROP VIEW IF EXISTS v, w => 24 24
     DROP SEQUENCE s, t => 36 36
-    RENAME TABLE a TO b => 14
+    RENAME TABLE a TO b | ALTER TABLE a RENAME TO b => 14
     RENAME TABLE a TO b, c TO d => 47
-    ALTER TABLE a RENAME TO b => 14
     ALTER DATABASE CHARSET utf8mb4 => 26
     ALTER DATABASE shop PLACEMENT POLICY p COLLATE utf8mb4_bin => 26 55
     ALTER TABLE t SHARD_ROW_ID_BITS 4 COMMENT 'c' CHARSET utf8mb4 COLLATE utf8mb4_bin => 16 17 22
     ALTER TABLE t PLACEMENT POLICY p COMMENT 'c' => 17 56
     ALTER TABLE t TTL = c + INTERVAL 1 DAY TTL_ENABLE = 'OFF' TTL_JOB_INTERVAL = '1h' => 65
-    ALTER TABLE t ADD COLUMN a INT, LOCK = NONE, ALGORITHM = INPLACE => 5
-    ALTER TABLE t ADD COLUMN (a INT) => 5
-    ALTER TABLE t ADD COLUMN (a INT, b INT) => 61
-    ALTER TABLE t DROP INDEX `Primary` => 33
-    ALTER TABLE t ADD FULLTEXT INDEX (a), ADD COLUMN b INT => 61
-    ALTER TABLE t RENAME INDEX a TO a, ENGINE = InnoDB => (none)
+    ALTER TABLE t ADD COLUMN a INT, LOCK = NONE, ALGORITHM = INPLACE | ALTER TABLE t ADD COLUMN (a INT) => 5
+    ALTER TABLE t ADD COLUMN (a INT, b INT) | ALTER TABLE t ADD FULLTEXT INDEX (a), ADD COLUMN b INT => 61
     ALTER TABLE t ADD COLUMN a INT, ADD CHECK (a > 0) => 61
-    ALTER TABLE t ADD CHECK (a > 0), ALTER CHECK c NOT ENFORCED, DROP CHECK d => (none)
     ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT, ADD INDEX (a) => 61
+    ALTER TABLE t DROP INDEX `Primary` => 33
+    ALTER TABLE t RENAME INDEX a TO a, ENGINE = InnoDB => (none)
+    ALTER TABLE t ADD CHECK (a > 0), ALTER CHECK c NOT ENFORCED, DROP CHECK d => (none)
     ALTER TABLE t LAST PARTITION LESS THAN (10) => 19
     ALTER TABLE t ADD PARTITION PARTITIONS 4 => 64
     UNLOCK TABLES => 28

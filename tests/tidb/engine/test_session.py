@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.upstreams import cases, in_test, played, refusal_number, refused, rows_in, shown
+from support.upstreams import cases, grouped, in_test, played, refusal_number, refused, rows_in, shown
 
 from simulator import TiCDC
 from simulator.consumer.decode import DdlEvent
@@ -131,16 +131,13 @@ def test_each_parameter_is_the_value_of_a_variable(text: str, using: str, rows: 
     assert shown(f"SET @text = '{text}'; PREPARE s FROM @text; EXECUTE s USING {using}", TABLE) == rows
 
 
-VALUES = cases("""
-    7 => 3.5000
-    '7' => 3.5
+VALUES = grouped("""
+    7 | 3 + 4 => 3.5000
+    '7' | 7e0 | CONCAT(7) => 3.5
     7.00 => 3.500000
-    7e0 => 3.5
     -7 => -3.5000
-    3 + 4 => 3.5000
     (SELECT COUNT(*) FROM t) => 1.0000
     TRUE => 0.5000
-    CONCAT(7) => 3.5
     NULL => NULL
 """)
 
@@ -167,23 +164,16 @@ def test_ddl_is_sent_with_the_prepared_text() -> None:
         assert "CREATE TABLE `made`" in next(each.query for each in ticdc.events() if isinstance(each, DdlEvent))
 
 
-INVALID = cases("""
-    EXECUTE nobody => 8111
-    EXECUTE S USING @one => 8111
-    DEALLOCATE PREPARE nobody => 8111
-    DROP PREPARE s; EXECUTE s USING @one => 8111
-    EXECUTE s => 8112
-    EXECUTE s USING @one, @one => 8112
-    EXECUTE s USING @word => 1210
-    EXECUTE s USING @null => 1210
-    PREPARE m FROM 'SELECT 1; SELECT 2' => 8115
-    PREPARE m FROM '' => 8115
+INVALID = grouped("""
+    EXECUTE nobody | EXECUTE S USING @one | DEALLOCATE PREPARE nobody | DROP PREPARE s; EXECUTE s USING @one => 8111
+    EXECUTE s | EXECUTE s USING @one, @one => 8112
+    EXECUTE s USING @word | EXECUTE s USING @null => 1210
+    PREPARE m FROM 'SELECT 1; SELECT 2' | PREPARE m FROM '' => 8115
     PREPARE m FROM @null => 1064
     PREPARE m FROM 'EXECUTE s' => 1295
     PREPARE m FROM 'CREATE VIEW v AS SELECT ? AS c' => 8116
     PREPARE m FROM 'SELECT * FROM nothing' => 1146
-    PREPARE m FROM 'SELECT nothing FROM t' => 1054
-    PREPARE m FROM 'DELETE FROM t WHERE nothing = ?' => 1054
+    PREPARE m FROM 'SELECT nothing FROM t' | PREPARE m FROM 'DELETE FROM t WHERE nothing = ?' => 1054
     PREPARE m FROM 'INSERT INTO t VALUES (?)' => 1136
 """)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.upstreams import cases, changes, played, refusal_number, refused, rows_in
+from support.upstreams import cases, changes, grouped, played, refusal_number, refused, rows_in
 
 ITEMS = played("""
     CREATE TABLE t (id INT PRIMARY KEY, a INT, u INT, UNIQUE KEY uk (u));
@@ -22,11 +22,10 @@ ITEMS = played("""
     CREATE VIEW view1 AS SELECT 1;
 """).upstream
 
-CHANGED = cases("""
+CHANGED = grouped("""
     UPDATE t SET a = a + 1 WHERE id < 3 => t 1,10,1 > 1,11,1; t 2,20,2 > 2,21,2
     UPDATE t SET a = 10 => t 2,20,2 > 2,10,2; t 3,30,NULL > 3,10,NULL
-    UPDATE t SET a = a => (none)
-    UPDATE t SET a = 0 WHERE id = 9 => (none)
+    UPDATE t SET a = a | UPDATE t SET a = 0 WHERE id = 9 | DELETE FROM t WHERE id = 9 => (none)
     UPDATE t SET a = a + 1, u = a WHERE id = 1 => t 1,10,1 > 1,11,10
     UPDATE t SET a = 0 ORDER BY id DESC LIMIT 1 => t 3,30,NULL > 3,0,NULL
     UPDATE t SET a = 0 LIMIT 1 => t 1,10,1 > 1,0,1
@@ -48,13 +47,12 @@ CHANGED = cases("""
     UPDATE t SET id = id - 1 => +t 0,10,1; t 1,10,1 > 1,20,2; t 2,20,2 > 2,30,NULL; -t 3,30,NULL
     DELETE FROM t WHERE a > 10 => -t 2,20,2; -t 3,30,NULL
     DELETE FROM t ORDER BY id DESC LIMIT 1 => -t 3,30,NULL
+    DELETE x FROM t AS x LEFT JOIN free ON x.id = free.a WHERE free.a IS NULL => -t 3,30,NULL
     DELETE FROM free WHERE a = 1 LIMIT 1 => -free 1
     DELETE FROM parted PARTITION (p1) WHERE b = 1 => -parted/1 11,1
     DELETE t FROM t, free WHERE t.id = free.a => -t 1,10,1; -t 2,20,2
     DELETE FROM t, free USING t JOIN free ON t.id = free.a WHERE t.id = 2 => -t 2,20,2; -free 2
-    DELETE x FROM t AS x LEFT JOIN free ON x.id = free.a WHERE free.a IS NULL => -t 3,30,NULL
     DELETE free FROM t LEFT JOIN free ON t.id = free.a => -free 1; -free 1; -free 2
-    DELETE FROM t WHERE id = 9 => (none)
 """)
 
 
@@ -68,20 +66,18 @@ def test_changed_rows_are_written_and_each_row_is_deleted_once(statement: str, e
         assert outcome.affected == len(sum(found, []))
 
 
-REFUSED = cases("""
-    UPDATE t SET id = id + 1 => 1062 Duplicate entry '2' for key 't.PRIMARY'
-    UPDATE t SET id = 2 WHERE id = 1 => 1062 Duplicate entry '2' for key 't.PRIMARY'
+REFUSED = grouped("""
+    UPDATE t SET id = id + 1 | UPDATE t SET id = 2 WHERE id = 1 => 1062 Duplicate entry '2' for key 't.PRIMARY'
+    UPDATE t SET id = 3 - id WHERE id < 3 => 1062 Duplicate entry '2' for key 't.PRIMARY'
     UPDATE t SET u = 2 WHERE id = 3 => 1062 Duplicate entry '2' for key 't.uk'
     UPDATE t SET u = 5 => 1062 Duplicate entry '5' for key 't.uk'
-    UPDATE t SET id = 3 - id WHERE id < 3 => 1062 Duplicate entry '2' for key 't.PRIMARY'
     UPDATE made SET a = 12 WHERE a = 1 => 1062 Duplicate entry '1' for key 'made.v'
     UPDATE parted SET a = 30 WHERE a = 1 => 1526 Table has no partition for value 30
     UPDATE t SET no = 1 => 1054 Unknown column 'no' in 'field list'
     UPDATE t SET heap.a = 1 => 1054 Unknown column 'heap.a' in 'field list'
     UPDATE t, heap SET a = 1 => 1052 Column 'a' in field list is ambiguous
-    UPDATE no SET a = 1 => 1146 Table 'test.no' doesn't exist
+    UPDATE no SET a = 1 | DELETE FROM no => 1146 Table 'test.no' doesn't exist
     UPDATE view1 SET a = 1 => 1288 The target table view1 of the UPDATE is not updatable
-    DELETE FROM no => 1146 Table 'test.no' doesn't exist
     DELETE no FROM t => 1109 Unknown table 'no' in MULTI DELETE
     DELETE FROM view1 => 1105 delete view view1 is not supported now
     DELETE FROM t PARTITION (p0) => 1747 PARTITION () clause on non partitioned table
@@ -120,23 +116,16 @@ TABLE = """CREATE TABLE n (id INT PRIMARY KEY, b BIGINT, d DECIMAL(10, 2));
     INSERT INTO n VALUES (1, 9223372036854775807, 0), (2, 5, 2);
     CREATE TABLE x (i INT, s VARCHAR(20), d DATETIME); INSERT INTO x VALUES (2, '3x', NULL);"""
 
-ARITHMETIC = cases("""
-    UPDATE n SET b = b / d => 1365
-    UPDATE n SET b = 7 DIV (id - 1) => 1365
-    UPDATE n SET b = 1 + b % d => 1365
-    INSERT INTO n VALUES (3, 1 / 0, 0) => 1365
-    INSERT INTO n (id, b) VALUES (3, 2), (4, ABS(7 % 0)) => 1365
+ARITHMETIC = grouped("""
+    UPDATE n SET b = b / d | UPDATE n SET b = 7 DIV (id - 1) | UPDATE n SET b = 1 + b % d => 1365
+    INSERT INTO n VALUES (3, 1 / 0, 0) | INSERT INTO n (id, b) VALUES (3, 2), (4, ABS(7 % 0)) => 1365
     INSERT INTO n VALUES (2, 5, 2) ON DUPLICATE KEY UPDATE b = b DIV 0 => 1365
-    UPDATE n SET b = b + 1 => 1690
-    UPDATE n SET b = -2 * b => 1690
-    UPDATE n SET d = 1, b = (b + id) - 5 => 1690
+    UPDATE n SET b = b + 1 | UPDATE n SET b = -2 * b | UPDATE n SET d = 1, b = (b + id) - 5 => 1690
     INSERT INTO n VALUES (3, 9223372036854775807 + 1 - 1 + 9223372036854775807 * 5, 0) => 1690
     SET sql_mode = ''; UPDATE n SET b = 1 / 0 WHERE id = 2 => NULL
     SET sql_mode = 'STRICT_TRANS_TABLES'; UPDATE n SET b = 1 % 0 WHERE id = 2 => NULL
-    UPDATE n SET b = IF(d = 0, NULL, 1 / (d - 2)) WHERE id = 1 => NULL
-    UPDATE n SET b = b / NULL WHERE id = 2 => NULL
-    UPDATE IGNORE n SET b = 1 / 0 WHERE id = 2 => NULL
-    INSERT IGNORE INTO n VALUES (3, 1 / 0, 0) => NULL
+    UPDATE n SET b = IF(d = 0, NULL, 1 / (d - 2)) WHERE id = 1 | UPDATE n SET b = b / NULL WHERE id = 2 => NULL
+    UPDATE IGNORE n SET b = 1 / 0 WHERE id = 2 | INSERT IGNORE INTO n VALUES (3, 1 / 0, 0) => NULL
 """)
 
 
@@ -180,14 +169,9 @@ VALUES = cases("""
     HOUR('x') => 0
     CAST('-1' AS UNSIGNED) => 0
 """)
-CONDITIONS = cases("""
-    s + 0 = 3 => 1292
-    s = 3 => 1292
-    i = '2x' => 1292
-    i IN ('2x') => 1292
+CONDITIONS = grouped("""
+    s + 0 = 3 | s = 3 | i = '2x' | i IN ('2x') | s | d = 'abc' => 1292
     1 / 0 => 1365
-    s => 1292
-    d = 'abc' => 1292
     i + 9223372036854775807 = 1 => 1690
 """)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support.upstreams import cases, in_test, played, shown
+from support.upstreams import grouped, in_test, played, shown
 
 from simulator.releases import find
 
 NEW = played("SET time_zone = '+00:00'; SET timestamp = 1700000000", in_test(find("v8.0.0"))).upstream
 
-RESULTS = cases(r"""
+RESULTS = grouped(r"""
     json_array(1, 'a', null, true, 1.5, now(), x'41')
         => [1, "a", null, true, 1.5, "2023-11-14 22:13:20.000000", "base64:type253:QQ=="]
     json_object('b', 1, 'a', json_array(date'2020-01-01', '[1]'), 'b', 2) => {"a": ["2020-01-01", "[1]"], "b": 2}
@@ -23,10 +23,8 @@ RESULTS = cases(r"""
     json_array_insert('[1]', '$[0]', 0, '$[9]', 2) => [0, 1, 2]
     json_merge_patch('{"a":1,"b":{"c":1}}', '{"a":null,"b":{"d":2}}') => {"b": {"c": 1, "d": 2}}
     json_merge_preserve('{"a":1}', '{"a":2}', '3') => [{"a": [1, 2]}, 3]
-    json_contains('{"a":[1,2]}', '1', '$.a') => 1
+    json_contains('{"a":[1,2]}', '1', '$.a') | json_overlaps('[1,2]', '[2,3]') | 2 member of ('[1,2]') => 1
     json_contains_path('{"a":1}', 'all', '$.a', '$.b') => 0
-    json_overlaps('[1,2]', '[2,3]') => 1
-    2 member of ('[1,2]') => 1
     json_search('{"k é":["x",{"a":"xy"}]}', 'all', 'x%') => ["$.\"k é\"[0]", "$.\"k é\"[1].a"]
     json_type(json_extract('[1.0,1]', '$[0]')) => DOUBLE
     json_type(cast(18446744073709551615 as json)) => UNSIGNED INTEGER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from support.upstreams import cases
+from support.upstreams import cases, grouped
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
@@ -105,8 +105,9 @@ EXPRESSIONS = cases(r"""
     MyFunction(1) => MYFUNCTION(1)
     d.f(1) => `d`.`f`(1)
 """)
-QUERIES = cases("""
-    select 1 => SELECT 1
+QUERIES = grouped("""
+    select 1 | select /*+ no such hint */ 1 | select /*+ read_from_storage( */ 1 => SELECT 1
+    select /*+ memory_quota(1 */ 1 => SELECT 1
     (select 1) => (SELECT 1)
     select a, t.*, b as 'c' from t => SELECT `a`,`t`.*,`b` AS `c` FROM `t`
     select * from a, b join c on a.x = c.x => SELECT * FROM (`a`) JOIN (`b` JOIN `c` ON `a`.`x`=`c`.`x`)
@@ -123,9 +124,6 @@ QUERIES = cases("""
     values row(1, 2), row(3, 4) => VALUES ROW(1,2), ROW(3,4)
     select /*+ hash_join(a, b@q) hash_agg() */ distinct sql_no_cache a from t use index (i) window w as (order by a)
         => SELECT SQL_NO_CACHE /*+ HASH_JOIN(`a`, `b`@`q`) HASH_AGG()*/ DISTINCT `a` FROM `t` USE INDEX (`i`) WINDOW `w` AS (ORDER BY `a`)
-    select /*+ no such hint */ 1 => SELECT 1
-    select /*+ read_from_storage( */ 1 => SELECT 1
-    select /*+ memory_quota(1 */ 1 => SELECT 1
 """)
 AGAIN = [
     "select a from t where b like 'x%' and c in (1,2) order by d limit 3",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.upstreams import cases
+from support.upstreams import cases, grouped
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
@@ -14,15 +14,14 @@ from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.session import ScriptStatement
 
-SPELLINGS = cases("""
+SPELLINGS = grouped("""
     INSERT t VALUE (1), (2) => INSERT INTO t VALUES (1), (2)
     INSERT HIGH_PRIORITY IGNORE INTO s.t () VALUES () => INSERT IGNORE INTO s.t () VALUES ()
     INSERT DELAYED t (a, t.b) VALUES (DEFAULT, DEFAULT(b)) => INSERT INTO t (a, b) VALUES (DEFAULT, DEFAULT(b))
     INSERT INTO t SET a = 1, b = a => INSERT INTO t (a, b) VALUES (1, a)
     INSERT INTO t TABLE u => INSERT INTO t SELECT * FROM u
     INSERT INTO t (a) (SELECT 1) => INSERT INTO t (a) SELECT 1
-    REPLACE LOW_PRIORITY INTO t (a) VALUES (1) => REPLACE INTO t (a) VALUES (1)
-    REPLACE t SET a = 1 => REPLACE INTO t (a) VALUES (1)
+    REPLACE LOW_PRIORITY INTO t (a) VALUES (1) | REPLACE t SET a = 1 => REPLACE INTO t (a) VALUES (1)
     UPDATE LOW_PRIORITY IGNORE t SET a = 1 => UPDATE IGNORE t SET a = 1
     UPDATE t, u SET a = 1 => UPDATE t JOIN u SET a = 1
     UPDATE t AS x SET x.a = 1 LIMIT 3 => UPDATE t x SET x.a = 1 LIMIT 0, 3
@@ -30,7 +29,7 @@ SPELLINGS = cases("""
     DELETE FROM t x PARTITION (p) WHERE a = 1 => DELETE FROM t AS x PARTITION (p) WHERE a = 1
     DELETE t, s.u.* FROM t JOIN u ON t.a = 1 => DELETE t, s.u FROM t JOIN u ON t.a = 1
     DELETE FROM t.* USING t, u WHERE a = 1 => DELETE t FROM t, u WHERE a = 1
-    SELECT 1 FROM DUAL => SELECT 1
+    SELECT 1 FROM DUAL | SELECT /*+ DISTINCT() */ 1 | ((SELECT 1)) => SELECT 1
     SELECT * FROM s.t AS x => SELECT * FROM s.t x
     SELECT * FROM t, u v => SELECT * FROM t CROSS JOIN u v
     SELECT * FROM t LEFT OUTER JOIN u USING (a, b) => SELECT * FROM t LEFT JOIN u USING (a, b)
@@ -40,23 +39,18 @@ SPELLINGS = cases("""
     SELECT * FROM t JOIN u JOIN v ON a JOIN w => SELECT * FROM ((t JOIN u) JOIN v ON a) JOIN w
     SELECT a FROM t LIMIT 5, 6 => SELECT a FROM t LIMIT 6 OFFSET 5
     TABLE t ORDER BY a => SELECT * FROM t ORDER BY a
-    SELECT /*+ DISTINCT() */ 1 => SELECT 1
     SELECT SQL_NO_CACHE a FROM t USE INDEX (k) => SELECT a FROM t
     SELECT a FROM t ORDER BY a ASC, b DESC => SELECT a FROM t ORDER BY a, b DESC
     SELECT 1 UNION SELECT 2 INTERSECT SELECT 3 ORDER BY 1 => SELECT 1 UNION (SELECT 2 INTERSECT SELECT 3) ORDER BY 1
     SELECT 1 EXCEPT SELECT 2 UNION ALL SELECT 3 LIMIT 1 => (SELECT 1 EXCEPT SELECT 2) UNION ALL SELECT 3 LIMIT 1
     (SELECT 1 LIMIT 1) UNION DISTINCT (SELECT 2) => (SELECT 1 LIMIT 1) UNION SELECT 2
-    ((SELECT 1)) => SELECT 1
     SELECT NOT NOT EXISTS (SELECT 1) AS x => SELECT EXISTS (SELECT 1) AS x
     SELECT a > SOME (SELECT 1) AS x => SELECT a > ANY (SELECT 1) AS x
     SELECT std(DISTINCT a) AS x => SELECT STDDEV_POP(DISTINCT a) AS x
     SELECT @@SQL_mode AS x => SELECT @@sql_mode AS x
     SELECT @@local.x AS x => SELECT @@session.x AS x
     SELECT SUM(a) OVER (w ROWS 1 PRECEDING) AS x => SELECT SUM(a) OVER (w ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS x
-    begin work => BEGIN
-    START TRANSACTION => BEGIN
-    START TRANSACTION READ WRITE => BEGIN
-    START TRANSACTION WITH CONSISTENT SNAPSHOT => BEGIN
+    begin work | START TRANSACTION | START TRANSACTION READ WRITE | START TRANSACTION WITH CONSISTENT SNAPSHOT => BEGIN
     COMMIT WORK AND CHAIN NO RELEASE => COMMIT AND CHAIN
     COMMIT AND NO CHAIN => COMMIT
     ROLLBACK TO SAVEPOINT `a b` => ROLLBACK WORK TO `a b`
@@ -89,11 +83,9 @@ def test_names_and_queries_of_the_session_are_kept_as_written() -> None:
     assert parse_sql(" /* nothing */ -- at all") is None
 
 
-NAMES = cases("""
-    a => a
+NAMES = grouped("""
+    a | (t.a) | +a => a
     t.`A b` => A b
-    (t.a) => a
-    +a => a
     a + 1 => a + 1
     COUNT( * ) => COUNT( * )
     '  text' => text

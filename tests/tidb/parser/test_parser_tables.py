@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.upstreams import DUMPLING, cases
+from support.upstreams import DUMPLING, cases, grouped
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.definitions.defaults import row_default
@@ -89,31 +89,23 @@ def test_any_name_and_comment_survive_quoting(name: str, comment: str) -> None:
     assert (name, name, comment, comment) == (table.name, column.name, table.comment, column.comment)
 
 
-TYPES = cases("""
+TYPES = grouped("""
     INT1 => tinyint(4)
     int2 => smallint(6)
-    INT3 => mediumint(9)
-    MIDDLEINT => mediumint(9)
-    INTEGER => int(11)
+    INT3 | MIDDLEINT => mediumint(9)
+    INTEGER | INT SIGNED => int(11)
     INT4(5) => int(5)
-    INT8 UNSIGNED => bigint(20) unsigned
-    BOOL => tinyint(1)
-    BOOLEAN => tinyint(1)
+    INT8 UNSIGNED | SERIAL => bigint(20) unsigned
+    BOOL | BOOLEAN => tinyint(1)
     TINYINT ZEROFILL => tinyint(3) unsigned zerofill
-    INT SIGNED => int(11)
     INT ZEROFILL UNSIGNED => int(10) unsigned zerofill
-    SERIAL => bigint(20) unsigned
     DEC => decimal(10,0)
     NUMERIC(5) => decimal(5,0)
     FIXED(8,4) => decimal(8,4)
-    REAL => double
-    DOUBLE PRECISION => double
+    REAL | DOUBLE PRECISION | FLOAT8 | FLOAT(25) => double
     DOUBLE(20, 3) => double(20,3)
-    FLOAT8 => double
-    FLOAT(24) => float
-    FLOAT(25) => double
+    FLOAT(24) | FLOAT4 => float
     FLOAT(7,2) => float(7,2)
-    FLOAT4 => float
     BIT => bit(1)
     YEAR => year(4)
     TIME(3) => time(3)
@@ -121,31 +113,21 @@ TYPES = cases("""
     CHARACTER => char(1)
     CHAR(0) => char(0)
     CHARACTER VARYING(9) => varchar(9)
-    NCHAR(3) => char(3)
-    NATIONAL CHAR(3) => char(3)
-    NATIONAL VARCHAR(3) => varchar(3)
-    NCHAR VARCHAR(3) => varchar(3)
-    NVARCHAR(3) => varchar(3)
-    NATIONAL CHARACTER VARYING(3) => varchar(3)
+    NCHAR(3) | NATIONAL CHAR(3) => char(3)
+    NATIONAL VARCHAR(3) | NCHAR VARCHAR(3) | NVARCHAR(3) | NATIONAL CHARACTER VARYING(3) => varchar(3)
     CHAR(3) CHARACTER SET binary => binary(3)
-    MEDIUMTEXT BYTE => mediumblob
+    MEDIUMTEXT BYTE | LONG VARBINARY | BLOB(65536) => mediumblob
     VARCHAR(3) CHARSET binary => varbinary(3)
-    TEXT CHARACTER SET binary => blob
-    LONG => mediumtext
-    LONG VARCHAR => mediumtext
-    LONG VARBINARY => mediumblob
+    TEXT CHARACTER SET binary | BLOB(256) => blob
+    LONG | LONG VARCHAR | TEXT(16384) => mediumtext
     TEXT(63) => tinytext
     TEXT(64) => text
-    TEXT(16384) => mediumtext
     BLOB(255) => tinyblob
-    BLOB(256) => blob
-    BLOB(65536) => mediumblob
     BLOB(16777216) => longblob
     ENUM('a','it''s ','c,d') => enum('a','it''s','c,d')
     SET ('x', 'é y') => set('x','é y')
     VECTOR => vector
-    VECTOR(3) => vector(3)
-    VECTOR<FLOAT>(3) => vector(3)
+    VECTOR(3) | VECTOR<FLOAT>(3) => vector(3)
     JSON => json
 """)
 
@@ -156,9 +138,9 @@ def test_every_spelling_of_a_type_is_understood(spelled: str, shown: str) -> Non
     assert shown == mysql_type(columns_of(f"c {spelled}")[0].type, full=True)
 
 
-CHARSETS = cases("""
+CHARSETS = grouped("""
     VARCHAR(5) => ENGINE=x => utf8mb4_bin
-    VARCHAR(5) => CHARSET=latin1 => latin1_bin
+    VARCHAR(5) | ENUM('a') => CHARSET=latin1 => latin1_bin
     VARCHAR(5) => DEFAULT CHARACTER SET utf8mb3 => utf8_bin
     VARCHAR(5) => COLLATE utf8mb4_general_ci => utf8mb4_general_ci
     VARCHAR(5) COLLATE utf8_general_ci => CHARSET=latin1 => utf8_general_ci
@@ -166,9 +148,7 @@ CHARSETS = cases("""
     TEXT ASCII => ENGINE=x => latin1_bin
     VARCHAR(5) BINARY => COLLATE=utf8mb4_general_ci => utf8mb4_bin
     VARBINARY(5) => CHARSET=latin1 => binary
-    ENUM('a') => CHARSET=latin1 => latin1_bin
-    JSON => ENGINE=x => binary
-    INT => ENGINE=x => binary
+    JSON | INT => ENGINE=x => binary
 """)
 
 
@@ -179,16 +159,14 @@ def test_charset_and_collation_come_from_the_column_or_the_table(definition: str
     assert (collation.partition("_")[0], collation) == (type.charset, type.collation)
 
 
-DEFAULTS = cases(r"""
-    INT => (none)
-    INT DEFAULT NULL => (none)
+DEFAULTS = grouped(r"""
+    INT | INT DEFAULT NULL => (none)
     INT DEFAULT '007' => 7
     INT DEFAULT -5 => -5
     DECIMAL(10,3) DEFAULT 1.5 => 1.500
     BOOL DEFAULT TRUE => 1
     BIT(4) DEFAULT b'101' => 5
-    BIT(8) DEFAULT 0x0F => 15
-    INT DEFAULT 0x0F => 15
+    BIT(8) DEFAULT 0x0F | INT DEFAULT 0x0F => 15
     VARCHAR(5) DEFAULT '' => (empty)
     VARCHAR(9) DEFAULT _utf8mb4'it''s' => it's
     VARCHAR(9) DEFAULT "q\"\n" => q"¶

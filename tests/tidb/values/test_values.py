@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.upstreams import cases
 
 from simulator.tidb.datums.changed_types import convert_text, convertible
 from simulator.tidb.datums.columns import tidb_text
@@ -23,171 +24,100 @@ from simulator.tidb.values.documents import normal_json
 REJECTED = None
 
 # more of DATETIME and TIME: test_spellings
+PLAIN = cases("""
+    int => 007 → 7 | -0 → 0 | +5 → 5 | 1.5 → 2 | 1e3 → 1000 | 2147483647 → 2147483647 | 2147483648 → ✗ | x → ✗ | ٣ → ✗
+    int => 0x1F → ✗ | 1e400 → ✗ | - → ✗
+    tinyint => -128 → -128 | -129 → ✗
+    tinyint unsigned => 255 → 255 | -1 → ✗
+    mediumint => 8388608 → ✗
+    bigint => -9223372036854775808 → -9223372036854775808 | 9223372036854775808 → ✗ | 4294967295.5 → 4294967296
+    bigint unsigned => 18446744073709551615 → 18446744073709551615 | 00012 → 12 | 18446744073709551616 → ✗ | -1 → ✗
+    decimal(5,2) => 1 → 1.00 | -0.005 → -0.01 | -0.001 → 0.00 | 999.994 → 999.99 | 999.995 → ✗ | 1000 → ✗ | .5 → 0.50
+    decimal(5,2) => ٣ → ✗ | 1e2 → 100.00 | 1e-999999 → ✗
+    decimal(5,2) unsigned => -1 → ✗
+    decimal(20,10) => 0 → 0.0000000000 | -0.0000000001 → -0.0000000001
+    decimal(10,0) => 2.5 → 3
+    decimal(65,30) => 1.5 → 1.500000000000000000000000000000 | -6e-1 → -0.600000000000000000000000000000 | 1e35 → ✗
+    decimal(65,2) => abc → ✗
+    float => 3.14 → 3.14 | 0.1000000001 → 0.1 | 1e39 → ✗ | 16777217 → 16777216
+    double => nan → ✗ | 1d → ✗ | 5.0 → 5 | -0 → -0 | 1e14 → 100000000000000 | 1e15 → 1e15
+    double => 1.5e-15 → 0.0000000000000015 | 1.5e-16 → 1.5e-16 | 1e400 → ✗
+    double unsigned => -1 → ✗
+    float(5,2) => 1.239 → 1.24 | 999.995 → ✗ | 999.99 → 999.99
+    year => 2020 → 2020 | 0000 → 0 | 0 → 0 | 70 → 1970 | 69 → 2069 | 1900 → ✗ | 2156 → ✗ | 070 → 1970
+    date => 2020-02-29 → 2020-02-29 | 2021-02-29 → ✗ | 2020-2-3 → 2020-02-03 | 20200203 → 2020-02-03
+    date => 0000-00-00 → 0000-00-00 | 2020-13-01 → ✗ | 70-01-02 → 1970-01-02 | 2020-01-00 → 2020-01-00
+    date => 2020-01-01 25:00:00 → ✗ | 2020-01-01 23:59:59.5 → 2020-01-02 | 0000-02-30 → ✗ | 2020-00-31 → 2020-00-31
+    datetime(6) => 9999-12-31 23:59:59.999999 → 9999-12-31 23:59:59.999999
+    datetime(6) => 2020-02-20 02:20:20.1234567 → 2020-02-20 02:20:20.123457
+    datetime(2) => 0000-00-00 00:00:00 → 0000-00-00 00:00:00.00
+    timestamp => 2039-01-01 00:00:00 → ✗ | 2020-01-01 00:00:00 → 2020-01-01 00:00:00
+    time => -838:59:59 → -838:59:59 | -1.25 → -00:00:01
+    time(1) => -00:00:00.2 → -00:00:00.2
+    varchar(3) => äöü → äöü | abcd → ✗
+    varchar(9) charset utf8 => 😀 → ✗
+    enum('a','b,c') => b,c → b,c
+    enum('a','b') => 2 → b | 3 → ✗ | A → ✗ | 0 → ✗ | 02 → b | 0b1_0 → b | 0X1 → a | 2_ → ✗ | 08 → ✗ | +1 → ✗
+    set('a','b') => 0x3 → a,b | a, → ✗ | 99999999999999999999 → ✗
+    enum('a','B') collate utf8mb4_general_ci => b → B
+    enum('1','2') => 2 → 2
+    set('a','b','c') => c,a → a,c | 5 → a,c | a,d → ✗ | 8 → ✗
+    bit(10) => n5 → 5
+    json => {"b":1,"a":[]} → {"a": [], "b": 1} | { → ✗ | null → null
+    vector(2) => [1.0, 2.5] → [1,2.5]
+    vector(3) => [1,2] → ✗
+    vector => [] → [] | [[1],2] → ✗ | [1e39] → ✗ | [0.1, 1e20, -3] → [0.1,100000000000000000000,-3] | ["1"] → ✗
+    vector => 1 → ✗ | [-0,1e-20] → [-0,0.00000000000000000001]
+    decimal(2,2) => 0.994 → 0.99
+    double(4,1) => 0.25 → 0.2
+    double(30,20) => 6974.703579110473 → 6974.703579110473
+    datetime => 2020-10-00 23:59:58.4 → 2020-10-00 23:59:58
+    varchar(3) charset ascii => ä → ✗
+    enum('a') => ٣ → ✗
+""")
+"""Types with values and what becomes of them; ✗ where they are rejected."""
+
 CASES: list[tuple[str, str | bytes, str | None]] = [
-    ("int", "007", "7"),
-    ("int", "-0", "0"),
-    ("int", "+5", "5"),
+    *(
+        (definition, value, REJECTED if wanted == "✗" else wanted)
+        for definition, line in PLAIN
+        for value, _, wanted in (pair.partition(" → ") for pair in line.split(" | "))
+    ),
     ("int", " 5 ", "5"),
-    ("int", "1.5", "2"),
-    ("int", "1e3", "1000"),
-    ("int", "2147483647", "2147483647"),
-    ("int", "2147483648", REJECTED),
-    ("int", "x", REJECTED),
     ("int", "", REJECTED),
-    ("tinyint", "-128", "-128"),
-    ("tinyint", "-129", REJECTED),
-    ("tinyint unsigned", "255", "255"),
-    ("tinyint unsigned", "-1", REJECTED),
-    ("mediumint", "8388608", REJECTED),
-    ("bigint", "-9223372036854775808", "-9223372036854775808"),
-    ("bigint", "9223372036854775808", REJECTED),
-    ("bigint unsigned", "18446744073709551615", "18446744073709551615"),
-    ("bigint unsigned", "00012", "12"),
-    ("bigint unsigned", "18446744073709551616", REJECTED),
-    ("bigint unsigned", "-1", REJECTED),
-    ("decimal(5,2)", "1", "1.00"),
-    ("decimal(5,2)", "-0.005", "-0.01"),
-    ("decimal(5,2)", "-0.001", "0.00"),
-    ("decimal(5,2)", "999.994", "999.99"),
-    ("decimal(5,2)", "999.995", REJECTED),
-    ("decimal(5,2)", "1000", REJECTED),
-    ("decimal(5,2) unsigned", "-1", REJECTED),
-    ("decimal(20,10)", "0", "0.0000000000"),
-    ("decimal(20,10)", "-0.0000000001", "-0.0000000001"),
-    ("decimal(10,0)", "2.5", "3"),
-    ("decimal(5,2)", ".5", "0.50"),
-    ("decimal(65,30)", "1.5", "1.500000000000000000000000000000"),
     ("decimal(65,0)", "9" * 65, "9" * 65),
     ("decimal(65,0)", "9" * 66, REJECTED),
     ("decimal(65,1)", "-" + "9" * 63 + ".95", "-1" + "0" * 63 + ".0"),
-    ("decimal(65,2)", "abc", REJECTED),
-    ("float", "3.14", "3.14"),
-    ("float", "0.1000000001", "0.1"),
-    ("float", "1e39", REJECTED),
-    ("double", "nan", REJECTED),
-    ("double", "1d", REJECTED),
-    ("double unsigned", "-1", REJECTED),
-    ("float(5,2)", "1.239", "1.24"),
-    ("year", "2020", "2020"),
-    ("year", "0000", "0"),
-    ("year", "0", "0"),
-    ("year", "70", "1970"),
-    ("year", "69", "2069"),
-    ("year", "1900", REJECTED),
-    ("year", "2156", REJECTED),
-    ("date", "2020-02-29", "2020-02-29"),
-    ("date", "2021-02-29", REJECTED),
-    ("date", "2020-2-3", "2020-02-03"),
-    ("date", "20200203", "2020-02-03"),
-    ("date", "0000-00-00", "0000-00-00"),
-    ("date", "2020-13-01", REJECTED),
-    ("date", "70-01-02", "1970-01-02"),
-    ("date", "2020-01-00", "2020-01-00"),
-    ("datetime(6)", "9999-12-31 23:59:59.999999", "9999-12-31 23:59:59.999999"),
-    ("datetime(2)", "0000-00-00 00:00:00", "0000-00-00 00:00:00.00"),
-    ("timestamp", "2039-01-01 00:00:00", REJECTED),
-    ("timestamp", "2020-01-01 00:00:00", "2020-01-01 00:00:00"),
-    ("time", "-838:59:59", "-838:59:59"),
-    ("time(1)", "-00:00:00.2", "-00:00:00.2"),
-    ("varchar(3)", "äöü", "äöü"),
-    ("varchar(3)", "abcd", REJECTED),
     ("varchar(3)", "abc  ", "abc"),
     ("varchar(5)", b"\xff", REJECTED),
     ("char(5)", "ab  ", "ab"),
     ("varchar(5)", "ab  ", "ab  "),
     ("tinytext", "x" * 255, "x" * 255),
     ("tinytext", "ä" * 128, REJECTED),
-    ("varchar(9) charset utf8", "😀", REJECTED),
     ("varchar(9)", "😀\\N\n\0", "😀\\N\n\0"),
     ("binary(3)", b"\xff", "ÿ\0\0"),
     ("varbinary(2)", b"\x00\xfe", "\0þ"),
     ("varbinary(2)", b"abc", REJECTED),
     ("blob", b"\x80\x81", "\x80\x81"),
-    ("enum('a','b,c')", "b,c", "b,c"),
-    ("enum('a','b')", "2", "b"),
-    ("enum('a','b')", "3", REJECTED),
     ("enum('a','b')", "", ""),
-    ("enum('a','b')", "A", REJECTED),
-    ("enum('a','b')", "0", REJECTED),
-    ("enum('a','b')", "02", "b"),
-    ("enum('a','b')", "0b1_0", "b"),
-    ("enum('a','b')", "0X1", "a"),
     ("enum('a','b')", "1" * 5000, REJECTED),
-    ("enum('a','b')", "2_", REJECTED),
-    ("enum('a','b')", "08", REJECTED),
-    ("enum('a','b')", "+1", REJECTED),
     ("enum('ß','b') collate utf8mb4_unicode_ci", "SS ", "ß"),
     ("enum('a') collate utf8mb4_0900_bin", "a ", REJECTED),
     ("set('é','b') collate utf8mb4_general_ci", "B,E ", "é,b"),
     ("set('a','b')", "0", ""),
-    ("set('a','b')", "0x3", "a,b"),
-    ("enum('a','B') collate utf8mb4_general_ci", "b", "B"),
-    ("enum('1','2')", "2", "2"),
-    ("set('a','b','c')", "c,a", "a,c"),
     ("set('a','b','c')", "", ""),
-    ("set('a','b','c')", "5", "a,c"),
-    ("set('a','b','c')", "a,d", REJECTED),
-    ("set('a','b','c')", "8", REJECTED),
     ("bit(10)", b"x\x03\xff", "1023"),
     ("bit(10)", b"x\x04\x00", REJECTED),
-    ("bit(10)", "n5", "5"),
     ("bit(64)", b"x" + b"\xff" * 8, "18446744073709551615"),
     ("bit(1)", b"x\x00", "0"),
     ("bit(1)", b"x\x00\x01", "1"),
-    ("json", '{"b":1,"a":[]}', '{"a": [], "b": 1}'),
-    ("json", "{", REJECTED),
-    ("json", "null", "null"),
-    ("vector(2)", "[1.0, 2.5]", "[1,2.5]"),
-    ("vector(3)", "[1,2]", REJECTED),
-    ("vector", "[]", "[]"),
-    ("int", "٣", REJECTED),
-    ("int", "0x1F", REJECTED),
-    ("int", "1e400", REJECTED),
-    ("int", "-", REJECTED),
     ("bigint unsigned", " 18446744073709551615.4", "18446744073709551615"),
-    ("bigint", "4294967295.5", "4294967296"),
-    ("decimal(5,2)", "٣", REJECTED),
-    ("decimal(5,2)", "1e2", "100.00"),
-    ("decimal(65,30)", "-6e-1", "-0." + "6" + "0" * 29),
-    ("decimal(65,30)", "1e35", REJECTED),
-    ("decimal(5,2)", "1e-999999", REJECTED),
-    ("decimal(2,2)", "0.994", "0.99"),
     ("decimal(12,2)", "4294967295.494" + "9" * 40, "4294967295.49"),
     ("decimal(12,2)", "0" * 90 + "1", REJECTED),
-    ("float(5,2)", "999.995", REJECTED),
-    ("float(5,2)", "999.99", "999.99"),
-    ("double(4,1)", "0.25", "0.2"),
-    ("double(30,20)", "6974.703579110473", "6974.703579110473"),
-    ("double", "5.0", "5"),
-    ("double", "-0", "-0"),
-    ("double", "1e14", "100000000000000"),
-    ("double", "1e15", "1e15"),
-    ("double", "1.5e-15", "0.0000000000000015"),
-    ("double", "1.5e-16", "1.5e-16"),
-    ("double", "1e400", REJECTED),
-    ("float", "16777217", "16777216"),
     ("year", " 2020\n", "2020"),
-    ("year", "070", "1970"),
-    ("date", "2020-01-01 25:00:00", REJECTED),
-    ("date", "2020-01-01 23:59:59.5", "2020-01-02"),
-    ("date", "0000-02-30", REJECTED),
-    ("date", "2020-00-31", "2020-00-31"),
     ("date", "2020-02-20\n", "2020-02-20"),
-    ("datetime(6)", "2020-02-20 02:20:20.1234567", "2020-02-20 02:20:20.123457"),
-    ("datetime", "2020-10-00 23:59:58.4", "2020-10-00 23:59:58"),
-    ("time", "-1.25", "-00:00:01"),
-    ("varchar(3) charset ascii", "ä", REJECTED),
     ("char(2)", "ä     ", "ä"),
-    ("set('a','b')", "a,", REJECTED),
-    ("set('a','b')", "99999999999999999999", REJECTED),
-    ("enum('a')", "٣", REJECTED),
     ("bit(64)", b"x" + b"\x01" * 9, REJECTED),
-    ("vector", "[[1],2]", REJECTED),
-    ("vector", "[1e39]", REJECTED),
-    ("vector", "[0.1, 1e20, -3]", "[0.1," + "1" + "0" * 20 + ",-3]"),
-    ("vector", '["1"]', REJECTED),
-    ("vector", "1", REJECTED),
-    ("vector", "[-0,1e-20]", "[-0,0.00000000000000000001]"),
 ]
 
 
