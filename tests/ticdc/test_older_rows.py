@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.codec_rows import unframed
 from support.playing import play, said
 
 from simulator import TiCDC
@@ -34,16 +35,6 @@ def played(release: str, protocol: str, sql: str, parameters: str = "", **settin
         texts = [each for text in texts for each in unframed(text)]
     events = [json.loads(text) for text in texts if text]
     return [event for event in events if {"d", "u"} & {*event} or event.get("data")]
-
-
-def unframed(value: bytes) -> list[bytes]:
-    """The rows of a message in Open Protocol."""
-    rows = []
-    while value:
-        end = 8 + int.from_bytes(value[:8], "big")
-        rows.append(value[8:end])
-        value = value[end:]
-    return rows
 
 
 OLD_VALUES_OFF = ("v4.0.4", "v4.0.16")
@@ -101,26 +92,15 @@ ALTER TABLE t ADD d DECIMAL(6, 2) NOT NULL, ADD c DATE NOT NULL, ADD m DATETIME 
   ADD s SET('x') NOT NULL, ADD j JSON NOT NULL, ADD b BIT(3) NOT NULL, ADD e ENUM('p', 'q') NOT NULL, ADD i INT NOT NULL,
   ADD v VARCHAR(4) NOT NULL, ADD x TEXT NOT NULL, ADD y YEAR NOT NULL; DELETE FROM t"""
 ZEROS = {"b": "", "e": "p", "v": "", "x": ""}
+OBJECTS: dict[str, Any] = {"d": {}, "c": {}, "m": {}, "h": {"Duration": 0, "Fsp": 0}, "s": {"Name": "", "Value": 0}}
+OBJECTS |= {"j": None, "i": 0, "y": 0}
 TEXTS = {"d": "0", "c": "0000-00-00", "m": "0000-00-00 00:00:00", "h": "00:00:00", "s": "", "j": "null"}
 
 
 @pytest.mark.parametrize(
     ("release", "protocol", "expected"),
     [
-        (
-            "v5.3.0",
-            OPEN,
-            {
-                "d": {},
-                "c": {},
-                "m": {},
-                "h": {"Duration": 0, "Fsp": 0},
-                "s": {"Name": "", "Value": 0},
-                "j": None,
-                "i": 0,
-                "y": 0,
-            },
-        ),
+        ("v5.3.0", OPEN, OBJECTS),
         ("v5.3.0", CANAL, {**TEXTS, "i": "0", "y": "0"}),
         ("v5.3.1", CANAL, {**TEXTS, "i": "0", "y": "0000"}),
     ],

@@ -128,14 +128,8 @@ def canal_change(kind: str, key: int) -> bytes:
     row = [{"id": str(key)}]
     message = {
         **{"id": 0, "database": "test", "table": "t", "pkNames": ["id"], "isDdl": False, "type": kind, "es": 0},
-        **{
-            "ts": 0,
-            "sqlType": {"id": 4},
-            "mysqlType": {"id": "int"},
-            "data": row,
-            "old": row if kind == "UPDATE" else None,
-        },
-        "_tidb": {"commitTs": 7},
+        **{"ts": 0, "sqlType": {"id": 4}, "mysqlType": {"id": "int"}, "_tidb": {"commitTs": 7}},
+        **{"data": row, "old": row if kind == "UPDATE" else None},
     }
     return json.dumps(message).encode()
 

@@ -21,6 +21,7 @@ CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
 LARGE = "[sink.kafka-config.large-message-handle]\n"
 OLD_VALUE = "enable-old-value = true\n"
 SYNC, BDR = "enable-sync-point = true\n", "bdr-mode = true\n"
+NO_BDR = "sink uri scheme is not supported in BDR mode, sink uri: "
 INVALID = "CDC:ErrInvalidReplicaConfig"
 
 
@@ -368,18 +369,7 @@ def test_a_refusal_has_the_words_of_its_release(release: str, uri: str, toml: st
         ("v6.3.0", f"{SYNC}sync-point-retention = '40m'", INVALID, "Retention:40m0s must be larger than 1h0m0s"),
         ("new:v8.5.4", SYNC, INVALID, "The SyncPoint must be disabled when the downstream is not tidb or mysql"),
         ("new:v9.0.0-beta.2.pre", SYNC, "", "TiCDC's kafka sink never ends a sync point there"),
-        (
-            "v6.5.0",
-            BDR,
-            "CDC:ErrSinkURIInvalid",
-            "sink uri scheme is not supported in BDR mode, sink uri: kafka://127.0.0.1:9092/shop",
-        ),
-        (
-            "v8.5.7",
-            BDR,
-            "CDC:ErrSinkURIInvalid",
-            "sink uri scheme is not supported in BDR mode, sink uri: kafka://127.0.0.1:9092/shop",
-        ),
+        *((tag, BDR, "CDC:ErrSinkURIInvalid", f"{NO_BDR}kafka://127.0.0.1:9092/shop") for tag in ("v6.5.0", "v8.5.7")),
     ],
 )
 def test_what_only_databases_have_is_refused_elsewhere(release: str, toml: str, code: str, text: str) -> None:
@@ -429,10 +419,9 @@ def test_7_2_0_spells_handle_key_only_in_its_own_way() -> None:
 
 
 KAFKA_INVALID, REPLICA_INVALID = "CDC:ErrKafkaInvalidConfig", "CDC:ErrInvalidReplicaConfig"
-NEW_PRODUCER, ACKS = (
-    "CDC:ErrKafkaNewProducer",
-    "only support these values: 0(NoResponse), 1(WaitForLocal) and -1(WaitForAll)",
-)
+NEW_PRODUCER, NEW_SINK = "CDC:ErrKafkaNewProducer", "CDC:ErrNewKafkaSink"
+ACKS = "only support these values: 0(NoResponse), 1(WaitForLocal) and -1(WaitForAll)"
+NO_USER = "kafka: invalid configuration (Net.SASL.User must not be empty"
 BATCH, BYTES = "event-collector-batch-count", "event-collector-batch-bytes"
 CHEK = f"{LARGE}large-message-handle-option = 'claim-chek'"
 
@@ -450,12 +439,7 @@ CHEK = f"{LARGE}large-message-handle-option = 'claim-chek'"
         ("&dial-timeout=0s", NEW_PRODUCER, KAFKA_INVALID, "dial-timeout must be greater than zero"),
         ("&write-timeout=-1s", NEW_PRODUCER, KAFKA_INVALID, "write-timeout must be greater than zero"),
         ("&read-timeout=0", NEW_PRODUCER, KAFKA_INVALID, "read-timeout must be greater than zero"),
-        (
-            "&sasl-mechanism=PLAIN&sasl-password=p",
-            NEW_PRODUCER,
-            "CDC:ErrNewKafkaSink",
-            "kafka: invalid configuration (Net.SASL.User must not be empty",
-        ),
+        ("&sasl-mechanism=PLAIN&sasl-password=p", NEW_PRODUCER, NEW_SINK, NO_USER),
         (CHEK, "", REPLICA_INVALID, "unknown large-message-handle-option claim-chek; accepted: none, "),
         (f"{BATCH} = -1", None, REPLICA_INVALID, f"invalid replica config, {BATCH} must be set not smaller than 0"),
         (f"{BATCH} = 8193", None, REPLICA_INVALID, f"invalid replica config, {BATCH} must be set not larger than %d%!"),
@@ -550,10 +534,7 @@ def test_each_key_of_the_scheduler_has_its_releases(setting: str, releases: str)
         ("min-traffic-percentage = 1", "min-traffic-percentage must be between 0 and 1"),
         ("max-traffic-percentage = 1.0", "max-traffic-percentage must be greater than 1"),
         ("force-split = 'yes'", "changefeed.toml: scheduler.force-split = 'yes': true or false is expected"),
-        (
-            "max-traffic-percentage = '2'",
-            "changefeed.toml: scheduler.max-traffic-percentage = '2': a number is expected",
-        ),
+        ("max-traffic-percentage = '2'", "changefeed.toml: scheduler.max-traffic-percentage = '2': a number is"),
     ],
 )
 def test_the_scheduler_refuses_what_splits_no_table(line: str, text: str) -> None:
@@ -589,24 +570,15 @@ def test_a_parameter_of_a_branch_is_ignored() -> None:
 
 
 FILES, ACTIVE = "file:///tmp/f?protocol=canal-json", "enable-active-active = true\n"
+PROGRESS = "active-active-progress-interval"
 
 
 @pytest.mark.parametrize(
     ("release", "uri", "toml", "text"),
     [
         ("v26.3.1", OPEN, ACTIVE, "invalid replica config, enable-active-active requires bdr-mode to be true"),
-        (
-            "v26.3.4",
-            OPEN,
-            ACTIVE + "bdr-mode = true",
-            "invalid replica config, enable-active-active only supports tidb",
-        ),
-        (
-            "v26.3.1",
-            OPEN,
-            "active-active-progress-interval = '0s'",
-            "invalid replica config, the active-active-progress",
-        ),
+        ("v26.3.4", OPEN, ACTIVE + BDR, "invalid replica config, enable-active-active only supports tidb"),
+        ("v26.3.1", OPEN, f"{PROGRESS} = '0s'", f"invalid replica config, the {PROGRESS}"),
         ("v8.5.7", OPEN, ACTIVE, "component TiCDC changefeed's config file changefeed.toml contained unknown"),
     ],
 )
@@ -616,5 +588,5 @@ def test_active_active_is_refused(release: str, uri: str, toml: str, text: str) 
 
 
 def test_the_intervals_of_active_active_have_no_effect_on_kafka() -> None:
-    toml = "active-active-sync-stats-interval = '0s'\nactive-active-progress-interval = '1m'"
+    toml = f"active-active-sync-stats-interval = '0s'\n{PROGRESS} = '1m'"
     assert all("database sinks only" in line for line in loaded("v26.3.1", OPEN, toml, "new").warnings)

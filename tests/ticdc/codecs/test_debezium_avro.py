@@ -193,19 +193,11 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the fixtures of a load run with statements and watermarks, `out`, and its truth."""
     home = tmp_path_factory.mktemp("loaded")
     (home / "plan.toml").write_text(PLAN)
-    options = (
-        "--duration",
-        "2s",
-        "--rate",
-        "max",
-        "--master",
-        "none",
-        "--release",
-        "v26.3.4",
-        "--sink-uri",
-        CONTROLLED,
+    options = "--duration 2s --rate max --master none --release v26.3.4 --sink-uri".split()
+    assert (
+        play("load", home / "plan.toml", *options, CONTROLLED, "--fixtures", home / "out", "--truth", home / "truth")
+        == 0
     )
-    assert play("load", home / "plan.toml", *options, "--fixtures", home / "out", "--truth", home / "truth") == 0
     return home
 
 

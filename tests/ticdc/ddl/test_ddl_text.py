@@ -225,8 +225,8 @@ CAME = {
 """What of statements is sent, the current database being Shop."""
 
 
-def sent_of(text: str, release: Release) -> str:
-    (job,) = execute_text(text, Session("Shop", None, release)).jobs
+def sent_of(text: str, release: Release, database: str = "Shop") -> str:
+    (job,) = execute_text(text, Session(database, None, release)).jobs
     (event,) = job_events(job, release)
     return sent_query(event, release)
 
@@ -296,25 +296,17 @@ def test_the_regions_of_an_index_are_sent_where_they_are_known(tag: str) -> None
 def test_some_releases_drop_without_validation(before: str, since: str) -> None:
     """They write the statement anew and forget it; 6.5.3 sends what was written."""
     text = "ALTER TABLE s.parts EXCHANGE PARTITION p WITH TABLE r.plain WITHOUT VALIDATION"
-
-    def sent(release: str) -> str:
-        found = find(release)
-        (job,) = execute_text(text, Session("", None, found)).jobs
-        (event,) = job_events(job, found)
-        return sent_query(event, found)
-
     rebuilt = "ALTER TABLE `s`.`parts` EXCHANGE PARTITION `p` WITH TABLE `r`.`plain`"
-    assert [sent(before), sent(since)] == [rebuilt, f"{rebuilt} WITHOUT VALIDATION"]
-    assert sent("v6.5.3").endswith(" WITHOUT VALIDATION")
+    found = [sent_of(text, find(release), "") for release in (before, since, "v6.5.3")]
+    assert found[:2] == [rebuilt, f"{rebuilt} WITHOUT VALIDATION"] and found[2].endswith(" WITHOUT VALIDATION")
 
 
 @pytest.mark.parametrize(("release", "default"), [("v8.0.0", "NEXTVAL(`s`)"), ("v8.2.0", "(NEXTVAL(`s`))")])
 def test_a_function_as_a_default_has_the_parentheses_of_tidbs_parser(release: str, default: str) -> None:
-    def sent(text: str) -> str:
-        (job,) = execute_text(text, Session("s", None, find(release))).jobs
-        (event,) = job_events(job, find(release))
-        return sent_query(event, find(release))
-
+    created, modified = (
+        "CREATE TABLE t (n INT DEFAULT (NEXT VALUE FOR s))",
+        "ALTER TABLE t MODIFY n INT DEFAULT NEXTVAL(s)",
+    )
     column = f"`n` INT DEFAULT {default}"
-    assert sent("CREATE TABLE t (n INT DEFAULT (NEXT VALUE FOR s))") == f"CREATE TABLE `t` ({column})"
-    assert sent("ALTER TABLE t MODIFY n INT DEFAULT NEXTVAL(s)") == f"ALTER TABLE `t` MODIFY COLUMN {column}"
+    assert sent_of(created, find(release), "s") == f"CREATE TABLE `t` ({column})"
+    assert sent_of(modified, find(release), "s") == f"ALTER TABLE `t` MODIFY COLUMN {column}"
