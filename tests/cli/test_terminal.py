@@ -106,9 +106,7 @@ def test_tables_called_like_markup_are_shown_as_they_are_called(here: Path) -> N
     ("arguments", "whole"),
     [(("inspect", "x"), False), (("--traceback", "inspect", "x"), True), (("inspect", "x", "--traceback"), True)],
 )
-def test_a_defect_has_its_own_exit_code(
-    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], whole: bool
-) -> None:
+def test_defects_have_their_exit_code(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], whole: bool) -> None:
     """Its kind and its text; where it arose is shown when asked for, before the command's name or behind it."""
 
     def broken(source: str, follow: bool, warn: object) -> None:

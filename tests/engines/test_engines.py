@@ -352,7 +352,7 @@ def test_what_cannot_be_sent_is_one_line_before_anything_is(
     assert words in line
 
 
-def test_a_handle_key_that_is_too_large_is_ticdcs_error(
+def test_a_handle_key_that_is_still_too_large_is_ticdcs_error(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Which a task finds."""

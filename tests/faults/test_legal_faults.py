@@ -257,9 +257,7 @@ def test_a_fault_that_met_nothing_is_warned_of_when_the_changefeed_is_closed() -
     ("partial-broadcast", {"of": "row", "partitions": 1}, CLASSIC, CANAL, "expected one of ddl, watermark, got 'row'"),
     ("repeat-watermark", {}, CLASSIC, CANAL.replace("=true", "=false"), "sends no watermarks here"),
 ])  # fmt: skip
-def test_a_fault_that_cannot_be_changes_nothing(
-    name: str, keys: dict[str, Any], release: str, uri: str, words: str
-) -> None:
+def test_an_impossible_fault_does_nothing(name: str, keys: dict[str, Any], release: str, uri: str, words: str) -> None:
     ticdc = opened(release, uri)
     ticdc.wait("2m")
     ticdc.messages()

@@ -255,7 +255,7 @@ def test_the_other_cells_of_an_excused_row_are_compared(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_no_other_is_excused(
+def test_nothing_else_is_excused(
     tmp_path: Path, changes: list[dict[str, object]], final: list[object], how: dict[str, str]
 ) -> None:
     assert found(tmp_path, changes, final, **how)

@@ -58,9 +58,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 
 @pytest.mark.parametrize("processes", [(), ("-n", "1")], ids=["here", "by xdist"])
-def test_long_tests_are_left_out_and_costly_ones_are_named(
-    processes: tuple[str, ...], project: pytest.Pytester
-) -> None:
+def test_long_tests_are_left_out_and_costly_ones_named(processes: tuple[str, ...], project: pytest.Pytester) -> None:
     """By xdist in a process of its own, from which the numbers have to come."""
     ran = project.runpytest_inprocess("-p", "no:cacheprovider", "--budget", "hold", *processes)
     shown = ran.stdout.str()

@@ -121,9 +121,7 @@ def test_a_statement_without_room_is_refused_without_an_end(tmp_path: Path, capf
         ("random = true", "every is expected, such as every = '5m', or at = '7s' with sql"),
     ],
 )
-def test_mistakes_of_entries_are_told(
-    entry: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistaken_entry_is_a_line(entry: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert words in refusal(capfd, planned(tmp_path, more=f"\n[[ddl]]\n{entry}\n"), "--console")
 
 
@@ -162,9 +160,7 @@ FULL = {
 
 
 @pytest.mark.parametrize("of", FULL)
-def test_more_rows_than_a_key_has_are_refused(
-    of: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_beyond_keys_are_refused(of: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     type, *columns, more = of
     lasts = ("--rate", "100", "--duration", "10s") if GROWING in more else ("--duration", "1s")
     plan = counted(tmp_path, ", ".join((f"id {type} PRIMARY KEY", *columns)), f"{more}\n")

@@ -64,7 +64,7 @@ def counter(directory: Path, rows: str | None, table: str = "counter") -> Path:
     ],
     ids=["filled", "emptied", "empty all the time"],
 )
-def test_a_state_may_be_empty(
+def test_a_state_may_have_no_row_at_all(
     tmp_path: Path, before: str | None, after: str | None, found: dict[str, dict[str, int]]
 ) -> None:
     states = counter(tmp_path / "before", before), counter(tmp_path / "after", after)

@@ -115,9 +115,7 @@ def test_what_is_otherwise_ends_the_run_with_a_diff(
         ('expect = {decision = "perhaps"}', "decision: expected 'sent', 'not sent' or 'not sent: some words of why'"),
     ],
 )
-def test_a_mistaken_expectation_is_the_users(
-    folder: Path, steps: str, why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistaken_expectations_are_told(folder: Path, steps: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert played(folder, steps) == 2
     assert why in capsys.readouterr().err
 

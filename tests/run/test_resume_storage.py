@@ -73,9 +73,7 @@ class Story:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["v6.5.0", "v6.5.2", "v8.5.3", "new:v8.5.7"])
-def test_a_run_killed_at_any_file_goes_on_in_others(
-    tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_goes_on_in_the_next_files(tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (whole := Story(tmp_path, release, "whole")).play()
     expected, again = whole.events(), 0
     files = sum(1 for path in whole.out.rglob("*") if path.is_file())
@@ -94,9 +92,7 @@ def test_a_run_killed_at_any_file_goes_on_in_others(
 
 
 @pytest.mark.parametrize("release", ["new:v8.5.5", "new:v8.5.6"])
-def test_new_8_5_5_writes_over_files_and_8_5_6_hangs(
-    tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_8_5_5_overwrites_and_8_5_6_hangs(tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after the first file of rows and before its index."""
     story = Story(tmp_path, release)
     with killed_at(monkeypatch, FILES_BEFORE_INDEX):

@@ -104,9 +104,7 @@ def changes(out: Path) -> list[str]:
         ),
     ],
 )
-def test_the_row_id_identifies_a_row(
-    tmp_path: Path, definition: str, before: str, after: str, expected: set[str]
-) -> None:
+def test_row_ids_identify_rows(tmp_path: Path, definition: str, before: str, after: str, expected: set[str]) -> None:
     """Of equal rows, too, and whatever key the table has."""
     found = changes(diff(tmp_path, definition, before, after, "--release", "v6.5.0"))
     assert set(found) == expected and len(found) == len(expected)

@@ -159,9 +159,7 @@ def shops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-def test_the_stream_with_its_statements_leads_to_the_other_state(
-    shops: tuple[Path, Path], place: str, tmp_path: Path
-) -> None:
+def test_stream_and_statements_lead_to_the_other_state(shops: tuple[Path, Path], place: str, tmp_path: Path) -> None:
     """Rows before the statements have the old columns and those behind them the new ones; as many come before as the old
     definition can tell and the place asks for."""
     (tmp_path / "changefeed.toml").write_text(BY_KEY)

@@ -170,9 +170,7 @@ UNKNOWN = "ERROR 1146 (42S02): Table 'test.nowhere' doesn't exist"
         (None, ["story.sql", "cannot read"]),
     ],
 )
-def test_what_cannot_be_played_is_named_with_its_line(
-    tmp_path: Path, text: str | bytes | None, words: list[str]
-) -> None:
+def test_what_cannot_be_played_is_named_by_its_line(tmp_path: Path, text: str | bytes | None, words: list[str]) -> None:
     """Before anything is sent: all that is no SQL at once, else the first statement that fails."""
     path = tmp_path / "story.sql"
     if text is not None:
@@ -385,9 +383,7 @@ EMPTY_CHANGES = {
         ("v5.3.0", []),
     ],
 )
-def test_a_row_that_came_and_went_is_a_message_without_columns(
-    release: str, protocols: list[str], tmp_path: Path
-) -> None:
+def test_rows_that_came_and_went_are_empty_messages(release: str, protocols: list[str], tmp_path: Path) -> None:
     """TiDB deletes it from TiKV, where it is not; a single statement does not."""
     sql = (
         "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE id = 2; DELETE FROM t;\n"
@@ -414,9 +410,7 @@ GONE_KEYS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("kind", "release"), [(kind, tag) for kind, tags in GONE_KEYS.items() for tag in tags])
-def test_without_old_values_a_lost_row_is_a_delete_by_its_key(
-    kind: str, release: str, seed: int, tmp_path: Path
-) -> None:
+def test_without_old_values_a_lost_row_is_a_delete_by_key(kind: str, release: str, seed: int, tmp_path: Path) -> None:
     """TiCDC takes it from the key that TiDB deletes. tiflow cdc/entry/mounter.go."""
     chance = random.Random(f"{release} {seed}")
     ids = chance.sample(range(100), 6)

@@ -180,9 +180,7 @@ def test_a_kafka_that_is_gone_is_told_once(connect: Connect, monkeypatch: pytest
 
 @pytest.mark.slow
 @pytest.mark.parametrize("refuses", [False, True])
-def test_a_commit_without_kafka_waits_or_fails(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch, refuses: bool
-) -> None:
+def test_without_kafka_commits_wait_or_fail(connect: Connect, monkeypatch: pytest.MonkeyPatch, refuses: bool) -> None:
     with TiCDC(databases=()) as ticdc:
         with TiCDCServer(ticdc, refuse_commits=refuses) as server:
             client = connect(server.port)

@@ -273,9 +273,7 @@ def s3(endpoint: str, place: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_bucket_gets_the_files_that_a_directory_gets(
-    story: Path, endpoint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bucket_gets_the_files_of_a_directory(story: Path, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And has the limits of local ones."""
     places = s3(endpoint, "lake/cdc"), csv(story.parent / "files")
     shown = []

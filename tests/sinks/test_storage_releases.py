@@ -253,9 +253,7 @@ SELECTED = "[[sink.column-selectors]]\nmatcher = ['shop.item']\ncolumns = ['id',
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["csv", "canal-json"])
 @pytest.mark.parametrize(("release", "selects"), [("new:v26.3.3", False), ("new:v26.3.4", True), ("v8.5.3", False)])
-def test_column_selectors_concern_files_since_26_3_4(
-    tmp_path: Path, protocol: str, release: str, selects: bool
-) -> None:
+def test_files_have_column_selectors_since_26_3_4(tmp_path: Path, protocol: str, release: str, selects: bool) -> None:
     files = written(tmp_path, release, SELECTED + (TIMED if protocol == "csv" else ""), protocol)
 
     rows = "".join(text for path, text in files.items() if path.startswith("shop/item/") and "/CDC0" in path)

@@ -304,9 +304,7 @@ def test_changes_keep_their_time_or_are_squeezed_into_what_is_left(
         ((False, False), set()),
     ],
 )
-def test_only_changes_under_replicated_names_are_sent(
-    sent: tuple[bool, bool], expected: set[tuple[int, bytes]]
-) -> None:
+def test_changes_under_replicated_names_are_sent(sent: tuple[bool, bool], expected: set[tuple[int, bytes]]) -> None:
     """A table that statements rename in comes without what changed before them, if it could have been told then."""
     altered = replace(GRADED, sent=sent)
     new = rows(altered.after.table, "1,a,7", "2,a,8")

@@ -102,9 +102,7 @@ a default's text into a Datum, where a TIME and a large BIGINT UNSIGNED are lost
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("type", "value", "early", "late", "new"), VALUES)
-def test_odd_dates_and_null_beside_a_default(
-    type: str, value: str | None, early: object, late: object, new: object
-) -> None:
+def test_odd_dates_and_null_by_default(type: str, value: str | None, early: object, late: object, new: object) -> None:
     for release in HAVING:
         expected = new if release.architecture == "new" else late if release.name >= "v8.5.1" else early
         assert written(type, value)(release) == expected, release.title

@@ -108,7 +108,7 @@ def test_the_raw_value_alone_is_stored_where_that_is_asked() -> None:
 
 @pytest.mark.parametrize("how", [HANDLE, CLAIM])
 @pytest.mark.parametrize("protocol", SHORTENED)
-def test_a_handle_key_that_is_too_large_is_ticdcs_error(protocol: str, how: dict[str, object]) -> None:
+def test_a_handle_key_that_is_still_too_large_is_ticdcs_error(protocol: str, how: dict[str, object]) -> None:
     """The size is that of the message that was cut down."""
     table = create_table("CREATE TABLE shop.t (id VARCHAR(3000) PRIMARY KEY, v TEXT)")
     given = rows(table, [(None, {"id": "k" * 2000, "v": "x" * 5000})])

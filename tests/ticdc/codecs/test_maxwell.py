@@ -66,9 +66,7 @@ def test_rows_of_a_flush_share_a_message_from_6_0_on(release: str, shared: int) 
         ("CREATE VIEW v AS SELECT 1", "create view", None, None),
     ],
 )
-def test_statements_tell_kinds_of_columns(
-    statement: str, kind: str, old: list[str] | None, new: list[str] | None
-) -> None:
+def test_statements_tell_column_kinds(statement: str, kind: str, old: list[str] | None, new: list[str] | None) -> None:
     key, value = sent("v8.5.3", statement, table="CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(9))")[-1]
     message = json.loads(value)
     assert message["type"] == kind and json.loads(key or b"")["t"] == 2

@@ -284,7 +284,7 @@ def test_a_name_is_free_again_when_its_table_is_dropped(explained: Any) -> None:
     assert [event["sent_as"] for event in job["events"]] == ["", "far.u_r"]
 
 
-def test_tables_that_meet_under_one_name_are_refused_before_anything_is_sent(
+def test_tables_that_meet_under_one_name_are_refused_at_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, after = databases(tmp_path)
