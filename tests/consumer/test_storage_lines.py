@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from support.budget import left_out
+from support.playing import error_of, output_of
 from support.vectors.files import recorded_files
 
 from simulator import TiCDC
-from simulator.cli import run
 from simulator.consumer.storage.directory import open_directory
 from simulator.consumer.storage.lines import events
 from simulator.errors import UserError
@@ -39,7 +39,6 @@ CONFIGS = {
 }
 Document = dict[str, Any]
 Written = Callable[..., Path]
-Inspected = Callable[..., list[Document]]
 
 
 @pytest.fixture
@@ -56,13 +55,8 @@ def written(tmp_path: Path) -> Written:
     return written
 
 
-@pytest.fixture
-def inspected(capsys: pytest.CaptureFixture[str]) -> Inspected:
-    def inspected(directory: Path | str, *options: str) -> list[Document]:
-        assert run(["inspect", str(directory), "--json", *options]) == 0, capsys.readouterr().err
-        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-
-    return inspected
+def inspected(directory: Path | str, *options: str) -> list[Document]:
+    return [json.loads(line) for line in output_of("inspect", directory, "--json", *options).splitlines()]
 
 
 def without_place(document: Document) -> Document:
@@ -71,7 +65,7 @@ def without_place(document: Document) -> Document:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=list(CONFIGS))
-def test_csv_says_what_canal_json_says(written: Written, inspected: Inspected, config: str) -> None:
+def test_csv_says_what_canal_json_says(written: Written, config: str) -> None:
     csv, canal = written("protocol=csv", config), written(CANAL, name="canal")
 
     rows = [without_place(each) for each in inspected(csv, "--config", str(csv.with_suffix(".toml")))]
@@ -114,7 +108,7 @@ def test_recorded_files_of_a_real_ticdc_are_read(tmp_path: Path, request: pytest
     assert read["RowEvent"] > 2000 and read["DdlEvent"] > 500
 
 
-def test_a_virtual_column_is_not_in_rows(tmp_path: Path, inspected: Inspected) -> None:
+def test_a_virtual_column_is_not_in_rows(tmp_path: Path) -> None:
     with TiCDC("v8.1.0", sink_uri=f"{tmp_path.as_uri()}?protocol=csv") as changefeed:
         changefeed.execute("USE test; CREATE TABLE g (a INT PRIMARY KEY, b INT AS (a + 1), c INT)")
         changefeed.execute("INSERT INTO g (a, c) VALUES (1, 3)")
@@ -122,21 +116,20 @@ def test_a_virtual_column_is_not_in_rows(tmp_path: Path, inspected: Inspected) -
     assert [each["after"] for each in inspected(tmp_path) if each["event"] == "INSERT"] == [{"a": "1", "c": "3"}]
 
 
-def test_a_uri_is_read_as_a_path_is(written: Written, inspected: Inspected) -> None:
+def test_a_uri_is_read_as_a_path_is(written: Written) -> None:
     directory = written("protocol=csv")
 
     assert inspected(directory.as_uri()) == inspected(directory)
 
 
-def test_rows_without_commit_ts_have_no_time(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_without_commit_ts_have_no_time(written: Written) -> None:
     directory = written("protocol=csv")
     (path,) = (str(path.relative_to(directory)) for path in sorted(directory.glob("shop/item/*/*/CDC*.csv"))[:1])
 
-    assert run(["inspect", str(directory)]) == 0
-    assert f"{path}:1 - - INSERT shop.item id=1 " in capsys.readouterr().out
+    assert f"{path}:1 - - INSERT shop.item id=1 " in output_of("inspect", directory)
 
 
-def test_a_file_cut_short_and_a_missing_schema_file_are_named(written: Written, inspected: Inspected) -> None:
+def test_a_file_cut_short_and_a_missing_schema_file_are_named(written: Written) -> None:
     directory = written("protocol=csv")
     first, second = sorted(directory.glob("shop/item/*/*/CDC*.csv"))
     first.write_bytes(first.read_bytes()[:-4])
@@ -152,7 +145,7 @@ def test_a_file_cut_short_and_a_missing_schema_file_are_named(written: Written, 
     ]
 
 
-def test_a_mistake_is_one_line(written: Written, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_one_line(written: Written, tmp_path: Path) -> None:
     directory = str(written("protocol=csv"))
     (tmp_path / "empty").mkdir()
     for command, reason in {
@@ -162,8 +155,7 @@ def test_a_mistake_is_one_line(written: Written, tmp_path: Path, capsys: pytest.
         ("compare", "file:///nowhere", "file://[::1/files"): "ticdc-sim: ",
         ("inspect", (tmp_path / "empty").as_uri()): "has no files of a changefeed",
     }.items():
-        assert run([*command]) == 2
-        assert reason in capsys.readouterr().err
+        assert reason in error_of(*command)
 
 
 @pytest.mark.parametrize(
@@ -174,9 +166,7 @@ def test_a_mistake_is_one_line(written: Written, tmp_path: Path, capsys: pytest.
         ("metadata", '{"checkpoint-ts":"x"}', """it says '{"checkpoint-ts":"x"}'; {"checkpoint-ts":N} is accepted"""),
     ],
 )
-def test_a_damaged_file_is_told(
-    written: Written, inspected: Inspected, pattern: str, content: str, reason: str
-) -> None:
+def test_a_damaged_file_is_told(written: Written, pattern: str, content: str, reason: str) -> None:
     directory = written("protocol=csv")
     path, *_ = sorted(directory.glob(pattern))
     path.write_text(content)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.contract_checks import check_records
-from support.playing import play
+from support.playing import error_of, play, said
 
 from simulator.api.session import records
 from simulator.consumer.contract.stream_spec import stream_spec_of
@@ -107,21 +107,19 @@ def test_so_many_rows_are_sent_before_it(after: int, sent: list[str], tmp_path: 
         ('"restart"', "a fault after the SQL has a [[step]] of its own"),
     ],
 )
-def test_mistakes_are_a_line_before_anything_is_sent(
-    fault: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert play("run", scenario(tmp_path, fault), "--fixtures", tmp_path / "out") == 2
-    said = [line for line in capfd.readouterr().err.splitlines() if not line.endswith("…")]
-    assert len(said) == 1 and words in said[0]
+def test_mistakes_are_a_line_before_anything_is_sent(fault: str, words: str, tmp_path: Path) -> None:
+    found = said("run", scenario(tmp_path, fault), "--fixtures", tmp_path / "out")
+    assert found.code == 2
+    (line,) = found.err
+    assert words in line
     assert not (tmp_path / "out").exists()
 
 
-def test_a_fault_of_its_own_is_no_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_of_its_own_is_no_table(tmp_path: Path) -> None:
     file = tmp_path / "alone.toml"
     table, fault = "sql = 'CREATE TABLE t (id INT PRIMARY KEY)'", "fault = {kind = 'restart', after-rows = 1}"
     file.write_text(f"[[step]]\n{table}\n[[step]]\n{fault}\n")
-    assert play("run", file, "--console") == 2
-    assert "step 2: fault: " in capfd.readouterr().err
+    assert "step 2: fault: " in error_of("run", file, "--console")
 
 
 EARLY_URI = "kafka://127.0.0.1:9/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"

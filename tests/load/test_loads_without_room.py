@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.playing import play
+from support.playing import play, said
 
 from simulator.consumer.decode import DdlEvent, RowEvent, decode
 from simulator.consumer.records import read_records
@@ -90,24 +90,25 @@ REFUSED = {
 }
 
 
-def refusal(capfd: pytest.CaptureFixture[str], plan: Path, *options: object) -> str:
+def refusal(plan: Path, *options: object) -> str:
     """The line with which a load is refused."""
-    assert play("load", plan, "--master", "none", *options) == 2
-    (said,) = (line for line in capfd.readouterr().err.splitlines() if not line.endswith("…"))
-    return said
+    found = said("load", plan, "--master", "none", *options)
+    assert found.code == 2
+    (line,) = found.err
+    return line
 
 
 @pytest.mark.parametrize("sql", REFUSED)
-def test_what_leaves_no_room_for_rows_is_refused(sql: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_leaves_no_room_for_rows_is_refused(sql: str, tmp_path: Path) -> None:
     plan = planned(tmp_path, ("3s", sql))
-    said = refusal(capfd, plan, "--fixtures", tmp_path / "out", "--duration", "6s")
-    assert "ddl 1: " in said and REFUSED[sql] in said
+    found = refusal(plan, "--fixtures", tmp_path / "out", "--duration", "6s")
+    assert "ddl 1: " in found and REFUSED[sql] in found
     assert not (tmp_path / "out").exists()
 
 
-def test_a_statement_without_room_is_refused_without_an_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_statement_without_room_is_refused_without_an_end(tmp_path: Path) -> None:
     plan = planned(tmp_path, ("3s", ALTER + "MODIFY points TINYINT"))
-    assert "column 'points': tinyint does not take" in refusal(capfd, plan, "--console")
+    assert "column 'points': tinyint does not take" in refusal(plan, "--console")
 
 
 @pytest.mark.parametrize(
@@ -121,8 +122,8 @@ def test_a_statement_without_room_is_refused_without_an_end(tmp_path: Path, capf
         ("random = true", "every is expected, such as every = '5m', or at = '7s' with sql"),
     ],
 )
-def test_a_mistaken_entry_is_a_line(entry: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert words in refusal(capfd, planned(tmp_path, more=f"\n[[ddl]]\n{entry}\n"), "--console")
+def test_a_mistaken_entry_is_a_line(entry: str, words: str, tmp_path: Path) -> None:
+    assert words in refusal(planned(tmp_path, more=f"\n[[ddl]]\n{entry}\n"), "--console")
 
 
 # -- keys that the rows of a load exhaust -----------------------------------------------------------------------------
@@ -160,26 +161,27 @@ FULL = {
 
 
 @pytest.mark.parametrize("of", FULL)
-def test_rows_beyond_keys_are_refused(of: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_rows_beyond_keys_are_refused(of: tuple[str, ...], tmp_path: Path) -> None:
     type, *columns, more = of
     lasts = ("--rate", "100", "--duration", "10s") if GROWING in more else ("--duration", "1s")
     plan = counted(tmp_path, ", ".join((f"id {type} PRIMARY KEY", *columns)), f"{more}\n")
-    assert FULL[of] in refusal(capfd, plan, "--fixtures", tmp_path / "out", *lasts)
+    assert FULL[of] in refusal(plan, "--fixtures", tmp_path / "out", *lasts)
 
 
 @pytest.mark.slow
-def test_truncate_in_time_makes_room(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_truncate_in_time_makes_room(tmp_path: Path) -> None:
     load = ("--rate", "100", "--duration")
     for entry, duration in (('every = "1s"\nkinds = ["truncate"]', "4s"), ('at = "1s"\nsql = "TRUNCATE visit"', "2s")):
         plan = counted(tmp_path, "id TINYINT PRIMARY KEY", f"rows = 5\n[[ddl]]\n{entry}\n")
         to = ("--master", "none", "--fixtures", tmp_path / duration)
         assert play("load", plan, *to, *load, duration) == 0
-    assert "tinyint counts from 1 to 127" in refusal(capfd, plan, "--fixtures", tmp_path / "out", *load, "9s")
+    assert "tinyint counts from 1 to 127" in refusal(plan, "--fixtures", tmp_path / "out", *load, "9s")
 
 
 @pytest.mark.slow
-def test_a_load_without_end_says_how_long_it_lasts(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_load_without_end_says_how_long_it_lasts(tmp_path: Path) -> None:
     plan = counted(tmp_path, "id TINYINT PRIMARY KEY", "rows = 5\n")
-    assert play("load", plan, "--master", "none", "--console", "--rate", "100") == 2
+    found = said("load", plan, "--master", "none", "--console", "--rate", "100")
+    assert found.code == 2
     warning = f"which is 127 rows, {ROW_128} lasts 1.3s of simulated time until then"
-    assert warning in capfd.readouterr().err
+    assert warning in " ".join(found.err)

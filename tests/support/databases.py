@@ -22,9 +22,8 @@ from simulator.tidb.model.table import Column
 from simulator.tidb.model.table import Table as Definition
 from support.playing import State, state_of
 
-AIRPORTS = tuple(
-    Path(__file__).parent.parent.parent / "scenarios" / "data" / f"airports-{day}" for day in ("20250224", "20260905")
-)
+DATA = Path(__file__).parent.parent.parent / "scenarios" / "data"
+AIRPORTS = DATA / "airports-20250224", DATA / "airports-20260905"
 """The shipped part of two releases of airportsdata, SQL before and CSV after."""
 
 Value = None | int | str | bytes

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from support.playing import error_of, play, said
 
 from simulator import releases
-from simulator.cli import run
 from simulator.errors import ChangefeedError
 from simulator.ticdc.changefeed import Kafka, Tls, load, parse_kafka_uri
 
@@ -65,19 +65,16 @@ def test_an_address_means_the_same_to_inspect_as_in_a_sink_uri(scheme: str, para
         ("dial-timeout=soon", 'time: invalid duration "soon"'),
     ],
 )
-def test_inspect_refuses_what_does_not_parse(parameters: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_refuses_what_does_not_parse(parameters: str, text: str) -> None:
     """Exit code 2, with the text that a sink-uri gets."""
     with pytest.raises(ChangefeedError, match=".*"):
         load(f"{URI}&{parameters}")
 
-    assert 2 == run(["inspect", f"kafka://127.0.0.1:1/shop?{parameters}"])
-    assert text in capsys.readouterr().err
+    assert text in error_of("inspect", f"kafka://127.0.0.1:1/shop?{parameters}")
 
 
-def test_inspect_says_what_of_an_address_has_no_effect(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["inspect", "kafka://127.0.0.1:1/shop?enable-tsl=true&sasl-user=u"])
-
-    assert capsys.readouterr().err.splitlines()[:2] == [
+def test_inspect_says_what_of_an_address_has_no_effect() -> None:
+    assert said("inspect", "kafka://127.0.0.1:1/shop?enable-tsl=true&sasl-user=u").err[:2] == [
         "warning: sink-uri: unknown key 'enable-tsl' is ignored. Did you mean 'enable-tls'?",
         "warning: sasl-user has no effect: sasl-mechanism is not set",
     ]
@@ -115,22 +112,19 @@ def eavesdropper() -> Iterator[tuple[str, list[bytes]]]:
         ("kafka", "insecure-skip-verify=true", "insecure-skip-verify is given, but TLS is off"),
     ],
 )
-def test_a_password_goes_nowhere_where_tls_was_meant_and_is_off(
-    scheme: str, parameters: str, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_password_goes_nowhere_where_tls_was_meant_and_is_off(scheme: str, parameters: str, text: str) -> None:
     """TiCDC would send it in plain text; here nothing is connected to."""
     with eavesdropper() as (address, heard):
-        assert 2 == run(["inspect", f"{scheme}://{address}/shop?{LOGIN}&{parameters}"])
+        assert text in error_of("inspect", f"{scheme}://{address}/shop?{LOGIN}&{parameters}")
 
     assert [] == heard
-    assert text in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("parameters", ["enable-tls=1", "enable-tls=true", "enable-tls=t&insecure-skip-verify=1"])
 def test_tls_that_is_asked_for_in_any_spelling_is_spoken_from_the_first_byte(parameters: str) -> None:
     """0x16 begins a TLS handshake; where that fails, no more than the question for Kafka's versions follows."""
     with eavesdropper() as (address, heard):
-        assert 3 == run(["inspect", f"kafka://{address}/shop?{LOGIN}&{parameters}"])
+        assert 3 == play("inspect", f"kafka://{address}/shop?{LOGIN}&{parameters}")
 
     assert heard[0][:1] == b"\x16"
     assert b"hush" not in b"".join(heard)
@@ -179,10 +173,10 @@ def test_a_timeout_that_go_cannot_hold_is_refused(duration: str) -> None:
         load(f"{URI}&dial-timeout={duration}")
 
 
-def test_a_timeout_of_two_hundred_years_does_no_harm(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_timeout_of_two_hundred_years_does_no_harm() -> None:
     """Python's sockets wait 24 days at most."""
-    assert 3 == run(["inspect", "kafka://127.0.0.1:1/shop?dial-timeout=2000000h&read-timeout=2000000h"])
-    assert "does not answer: Connection refused" in capsys.readouterr().err
+    waiting = "kafka://127.0.0.1:1/shop?dial-timeout=2000000h&read-timeout=2000000h"
+    assert "does not answer: Connection refused" in error_of("inspect", waiting, code=3)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.codec_rows import EVERY, by_answer
-from support.playing import play
+from support.playing import output_of
 
 from simulator.errors import DdlError
 from simulator.releases import Release, find
@@ -178,7 +178,7 @@ OUTCOMES = {
 
 
 @pytest.fixture(name="explained")
-def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+def explained_(tmp_path: Path) -> Any:
     """What `explain ddl` says of the one job of a statement, under the filter and the release."""
     (tmp_path / "schema.sql").write_text(SCHEMA)
 
@@ -188,10 +188,7 @@ def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
         (tmp_path / "feed.toml").write_text(filtered)
         files = ("--schema", tmp_path / "schema.sql", "--config", tmp_path / "feed.toml")
         where = ("--use", "shop", "--release", tag, "--architecture", architecture or "classic")
-        code = play("explain", "ddl", text, *files, *where, "--json")
-        out = capsys.readouterr()
-        assert code == 0, out.err
-        (job,) = json.loads(out.out)["jobs"]
+        (job,) = json.loads(output_of("explain", "ddl", text, *files, *where, "--json"))["jobs"]
         return job
 
     return explained

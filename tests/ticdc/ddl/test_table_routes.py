@@ -139,7 +139,7 @@ def test_every_name_in_a_statement_is_routed(place: int) -> None:
 
 
 @pytest.fixture(name="explained")
-def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+def explained_(tmp_path: Path) -> Any:
     """What `explain` says as JSON, under TOML."""
     (tmp_path / "schema.sql").write_text(
         "CREATE TABLE t (id int PRIMARY KEY); CREATE DATABASE other; CREATE DATABASE far;"
@@ -150,10 +150,7 @@ def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     def explained(*arguments: str) -> Any:
         files = ("--schema", tmp_path / "schema.sql", "--config", tmp_path / "feed.toml")
         options = ("--use", "shop", *NEW_RELEASE, "--json", "--sink-uri", URI.format("open-protocol"))
-        code = play("explain", *arguments, *files, *options)
-        out = capsys.readouterr()
-        assert code == 0, out.err
-        return json.loads(out.out)
+        return json.loads(output_of("explain", *arguments, *files, *options))
 
     return explained
 
