@@ -139,6 +139,7 @@ REFUSED = cases("""
     IMPORT INTO t FROM 'x' => 1235 => IMPORT INTO is not simulated
     CALL p() => 1235 => CALL is not simulated
     SELECT ? => 1149 => unexpected '?'
+    SELECT SUM(a) OVER (ROWS x PRECEDING) => 1064 => Accepted: UNBOUNDED, CURRENT ROW, INTERVAL or a number
     CREATE PROCEDURE p () SELECT 1 => 1235 => CREATE PROCEDURE is not simulated
     CREATE TRIGGER x BEFORE INSERT ON t => 1235 => CREATE TRIGGER is not simulated
     EXPLAIN ANALYZE DELETE FROM t => 1235 => EXPLAIN of a statement that changes rows is not simulated
