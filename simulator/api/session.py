@@ -29,7 +29,7 @@ from simulator.releases import Release
 from simulator.run import expectations, library
 from simulator.run import scenario as scenarios
 from simulator.run.open_changefeed import OpenChangefeed
-from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput, StorageOutput
+from simulator.run.outputs import FilesOutput, KafkaOutput, MemoryOutput, Output, StorageOutput
 from simulator.run.plan.step import ChangefeedStopped
 from simulator.run.scenario import Scenario
 from simulator.run.steps.fault import fault_step
@@ -322,15 +322,17 @@ class TiCDC:
         """Connect to Kafka or the storage anew after a DeliveryError; raises DeliveryError if it does not answer."""
         self._open().reconnect(self._output(None, "", send=True))
 
-    def _output(self, fixtures: str | Path | None, fixtures_format: str, send: bool) -> MemoryOutput:
+    def _output(self, fixtures: str | Path | None, fixtures_format: str, send: bool) -> Output:
         changefeed, sent = self._changefeed, self._sent
         if changefeed.storage is not None:
             if fixtures is not None:
                 raise UserError("fixtures hold the messages of Kafka: a storage sink writes the files of its sink-uri")
             return StorageOutput(changefeed, self._release)
         if fixtures is not None:
-            return FixturesOutput(changefeed, sent, Path(fixtures), fixtures_format)
-        return KafkaOutput(changefeed, sent, self._kafka_timeout) if send else MemoryOutput(changefeed, sent)
+            return FilesOutput(changefeed, Path(fixtures), fixtures_format, sent)
+        if send:
+            return KafkaOutput(changefeed, messages=sent, silence=self._kafka_timeout)
+        return MemoryOutput(changefeed, sent)
 
     @property
     def open_changefeed(self) -> OpenChangefeed:

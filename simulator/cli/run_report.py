@@ -196,8 +196,8 @@ class Display:
 
     def stopped(self, progress: Progress, plan: Plan, output: Output) -> None:
         """Print what was delivered by a run that ended early."""
-        if output.sink != "kafka":
-            self._console.print(ENDED_EARLY.get(output.sink, "no fixtures were written"), style="red")
+        if output.name != "kafka":
+            self._console.print(ENDED_EARLY.get(output.name, "no fixtures were written"), style="red")
             return
         self._console.print("each partition has at least every event below this commit-ts:", style="red")
         for destination in range(output.destinations.total):
@@ -214,7 +214,7 @@ class Display:
             out.print(by_table(tables), "")
         if summary.nothing_differs:
             out.print(summary.nothing_differs, "", sep="\n", soft_wrap=True)
-        writes_files = summary.output.sink == "storage"
+        writes_files = summary.output.name == "storage"
         if not writes_files:
             out.print(by_partition(summary.by_partition()), "")
         out.print(

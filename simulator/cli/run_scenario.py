@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,8 @@ from simulator.engines.tasks.progress import Listener
 from simulator.engines.work import Engine
 from simulator.errors import DeliveryError, UserError
 from simulator.releases import Release
-from simulator.run import execute, outputs, plan
-from simulator.run.outputs import Output
+from simulator.run import execute, plan
+from simulator.run.outputs import FilesOutput, Output, StorageOutput, ended
 from simulator.run.plan import Plan
 from simulator.run.scenario import Scenario
 from simulator.settings import AUTO, IN_PROCESS, ON_SPARK, Settings, merged
@@ -211,21 +211,25 @@ def output_of(
     place: DriverHost,
     shared: bool = False,
 ) -> Iterator[Output]:
-    """Yield the output of the options; `shared` as with `outputs.to_fixtures`."""
+    """Yield the output of the options; `shared` as with FilesOutput."""
     if options["fixtures"] is not None:
         directory, format = options["fixtures"], options["fixtures_format"]
-        with outputs.to_fixtures(planned, changefeed, directory, format, shared) as output:
-            yield output
+        with ExitStack() as undo:
+            with defer_signals():
+                output = undo.enter_context(ended(FilesOutput(changefeed, directory, format, shared=shared)))
+            yield output.for_plan(planned)
     elif options["console"]:
         schemas = SchemaManager()
         with ConsoleServer(partial(show_messages, schemas=schemas), place) as server:
             try:
-                yield replace(outputs.to_console(planned, changefeed, server.driver), schemas=schemas)
+                output = Output(changefeed, "console", server.driver)
+                output.schemas = schemas
+                yield output.for_plan(planned)
             finally:
                 if server.refused is not None:
                     raise server.refused
     elif changefeed.storage is not None:
-        yield outputs.to_storage(planned, changefeed, release)
+        yield StorageOutput(changefeed, release).for_plan(planned)
     else:
         yield to_kafka(planned, changefeed, options)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from simulator.errors import UserError
@@ -63,20 +62,22 @@ def check_storage(changefeed: Changefeed, options: Mapping[str, Any]) -> None:
 
 
 def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Output:
-    """Return `outputs.to_kafka` with the requested client; adds notes about topics with messages of other runs."""
+    """Return the output of a plan with the requested client, and notes about topics with messages of other runs."""
     from simulator.sinks.kafka.read import offset_ranges
 
     driver = options["driver"] or KafkaSettings.driver
-    output = outputs.to_kafka(plan, changefeed, not options["plain_producer"], driver)
+    prepared = not options["plain_producer"]
+    output: Output = outputs.KafkaOutput(changefeed, plan.topics, driver=driver, prepared_batches=prepared)
+    output.for_plan(plan)
     if options["resume"] or not isinstance(output.settings, KafkaSettings):
         return output
     counts: Counter[str] = Counter()
     for (topic, _), (first, end) in offset_ranges(output.settings, output.destinations.topics).items():
         counts[topic] += end - first
-    notes = (
+    output.notes += tuple(
         f"topic {topic} has {counted(count, 'message')} already, and those of this run come after them; verify and a consumer "
         "see both: name another topic for this run alone"
         for topic, count in counts.items()
         if count
     )
-    return replace(output, notes=(*output.notes, *notes))
+    return output

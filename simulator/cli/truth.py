@@ -19,7 +19,6 @@ from simulator.cli.run_report import Display
 from simulator.columns.change_sums import ChangeSums
 from simulator.errors import UserError
 from simulator.quantities import noun
-from simulator.run import outputs
 from simulator.run.execute import RunResult
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
@@ -123,7 +122,7 @@ class TruthRequest:
         """Write the truth at a watermark, without a run; raises UserError for a watermark outside the run."""
         ts = self._at()
         display.stage("writing the truth")
-        output = outputs.to_nowhere(self.plan, self.changefeed)
+        output = Output(self.changefeed).for_plan(self.plan)
         show(self._write(engine, output, self._expected_rows(ts), ts), self.options["truth"], ts)
 
     @cached_property

@@ -41,7 +41,6 @@ from simulator.engines.tasks.send import send
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
-from simulator.sinks.files.directory import FORMATS
 from simulator.sources import diff, snapshots
 from simulator.sources.claims import known_when_read
 from simulator.sources.diff import Comparison
@@ -363,7 +362,7 @@ def _sending(batches: Batches, rows: OrderedRows, spec: TaskSpec, tasks: int) ->
             raise DeliveryError(text)
         owned = range(context.partitionId(), spec.destinations.total, tasks)
         report = send((stages.to_events(batch, rows.rules) for batch in rows.in_order(batches)), owned, spec)
-        if report.stopped is not None and spec.sink not in FORMATS:
+        if report.stopped is not None and not spec.erasable:
             raise report.stopped[1]
     yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(report)]})
 

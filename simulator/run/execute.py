@@ -20,22 +20,20 @@ from simulator import tso
 from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.columns.change_sums import ChangeSums, merged_sums, sums_of_kinds
 from simulator.engines.stages import RowRules
-from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.progress import Listener
-from simulator.engines.tasks.task import TaskReport, TaskSpec
+from simulator.engines.tasks.task import TaskReport
 from simulator.engines.work import Engine, Work
 from simulator.errors import DeliveryError, EncodeError
 from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
-from simulator.run.outputs import Output, resumed
+from simulator.run.outputs import Output
 from simulator.run.plan import Plan, SnapshotPair
 from simulator.run.plan.present import present_tables
 from simulator.sinks.records import DeliveryReport
 from simulator.sources.diff import ChangeClock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
-from simulator.ticdc.codecs import CODECS, DdlEvent
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,9 @@ def run(
     `sums` is whether row changes are summed. Those of a run from a checkpoint, and those that faults change, are not.
     """
     since = 0 if checkpoint_writer is None else checkpoint_writer.since
-    if checkpoint_writer is not None:
-        output = resumed(output, plan.tables, plan.routes, since)
+    if since:
+        output.resume(since)
+        output.for_plan(plan)
 
     def sent(until: int) -> RunResult:
         work = work_of(plan, output, release, seed, speed, listener, since)
@@ -93,8 +92,9 @@ def run(
         return _account(engine(replace(work, spec=spec)), work.shuffles)
 
     result = sent(tso.FOREVER)
-    if result.stopped is None or plan.faults or not output.emptied():
+    if result.stopped is None or plan.faults or not output.erasable:
         return result
+    output.erase()
     # Only now it is known where the stream ends: other partitions may have gone beyond.
     return replace(sent(result.stopped[0]), stopped=result.stopped)
 
@@ -103,25 +103,21 @@ def work_of(
     plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None, since: int = 0
 ) -> Work:
     """Return the work of an engine for a plan, which a changefeed begins at a checkpoint; 0 for its start."""
-    marks = _marks(plan, output, release)
-    barriers = {"kafka": marks.barriers, "storage": marks.times()}.get(output.sink, np.zeros(0, np.int64))
-    spec = TaskSpec(
-        plan.tables,
-        plan.routes,
-        tuple(event for event, _ in _statements(plan, output, release)),
-        marks,
-        replace(output.options, claim_check_seed=seed),
+    spec = output.task_spec(
+        zip(plan.statements, plan.statement_topics, strict=True),
+        plan.timeline,
         release,
-        output.sink,
-        output.settings,
-        speed,
-        plan.timeline.start_ms,
-        listener.driver if listener else None,
-        tuple(barriers.tolist()),
+        tables=plan.tables,
+        routes=plan.routes,
+        options=replace(output.options, claim_check_seed=seed),
+        speed=speed,
+        start_ms=plan.timeline.start_ms,
+        progress=listener.driver if listener else None,
         present=present_tables(plan, since) if output.options.send_all_bootstrap_at_start else (),
-        schemas=output.schemas,
-        storage=output.storage,
     )
+    marks = spec.control_events
+    barriers = {"kafka": marks.barriers, "storage": marks.times()}.get(output.name, np.zeros(0, np.int64))
+    spec = replace(spec, barriers=tuple(barriers.tolist()))
     played = plan.whole or plan
     scripted = frozenset() if played.rows is None else frozenset(pc.unique(played.rows["table"]).to_pylist())
     rules = RowRules(
@@ -197,23 +193,6 @@ def after_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:
 def by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
     """Return the tables of a snapshot by schema and name."""
     return {(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
-
-
-def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
-    """Return the statements and watermarks of the run, with their destinations."""
-    to, options = output.destinations, output.options
-    codec = CODECS[options.protocol]
-    placed = []
-    for index, (event, topic) in enumerate(_statements(plan, output, release)):
-        receiving = output.ddl_partitions(event, to.of_topic(topic, event.commit_ts), release)
-        placed.append(PlacedDdl(event.commit_ts, index, receiving))
-    has_watermarks = output.storage is not None or codec.has_watermarks(options, release)
-    return ControlEvents(tuple(placed), plan.timeline, has_watermarks, release.watermark_after_ddl, to)
-
-
-def _statements(plan: Plan, output: Output, release: Release) -> list[tuple[DdlEvent, str]]:
-    """Return the statements with their topics."""
-    return output.with_schema_files(zip(plan.statements, plan.statement_topics, strict=True), release)
 
 
 def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:

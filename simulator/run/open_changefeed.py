@@ -25,7 +25,7 @@ from simulator.errors import DeliveryError, EncodeError, SimulatorError, UserErr
 from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import Release
 from simulator.run import execute
-from simulator.run.outputs import MemoryOutput
+from simulator.run.outputs import Output
 from simulator.run.plan import Plan, assemble_plan
 from simulator.run.plan.step import (
     ChangefeedStopped,
@@ -57,7 +57,7 @@ class OpenChangefeed:
 
     def __init__(
         self,
-        output: MemoryOutput,
+        output: Output,
         changefeed: Changefeed,
         release: Release,
         start_ts: int | None = None,
@@ -257,7 +257,7 @@ class OpenChangefeed:
         self.position = self.position.not_before(now_ms)
         self._resolved_ms = max(self._resolved_ms, now_ms)
 
-    def reconnect(self, output: MemoryOutput) -> None:
+    def reconnect(self, output: Output) -> None:
         """Send to another output from now on, which gets the topics of the last one, which has failed."""
         with suppress(DeliveryError):
             self.output.close(False)
@@ -344,6 +344,7 @@ class OpenChangefeed:
         timeline = WatermarkSchedule(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
         plan = assemble_plan(positions, results, self._context, timeline, self.output.topics)
         output, release = self.output.for_plan(plan), self._context.rules.release
+        output.grow(plan.grown)
         rows, owned, spec = in_process.ordered_rows(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
         ends = tuple(tso.compose(position.now_ms) for position in positions[1:]) if noted else ()
         if plan.faults:

@@ -15,7 +15,7 @@ from simulator.engines.tasks.progress import Reporter
 from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
 from simulator.run.execute import work_of
-from simulator.run.outputs import MemoryOutput, StorageOutput
+from simulator.run.outputs import MemoryOutput, Output, StorageOutput
 from simulator.run.plan import Plan
 from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.memory import Message
@@ -53,7 +53,7 @@ def rehearse_files(plan: Plan, changefeed: Changefeed, release: Release, seed: i
         return list(events(StorageDirectory(ExternalStorage(storage.uri, "sink-uri"), changefeed)))
 
 
-def _play(plan: Plan, output: MemoryOutput, release: Release, seed: int) -> Sequence[Injection]:
+def _play(plan: Plan, output: Output, release: Release, seed: int) -> Sequence[Injection]:
     """Play a plan into an output of this process, and close it; return the faults injected."""
     work = work_of(plan, output.for_plan(plan), release, seed, 0.0, None)
     rows, owned, spec = in_process.ordered_rows(work, True)

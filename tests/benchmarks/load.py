@@ -71,7 +71,7 @@ def epoch(preset: str | Path, protocol: str, config: str = "") -> SchemaEpoch:
     prepared = epochs.prepare_load(
         plan, rates.resolve_rates(rates.parse_rate("max"), ROWS_A_SECOND).segments, changefeed, V8_5
     )
-    return next(epochs.schema_epochs(prepared, outputs.to_nowhere(prepared.plan, changefeed)))
+    return next(epochs.schema_epochs(prepared, outputs.Output(changefeed).for_plan(prepared.plan)))
 
 
 class Course:

@@ -111,7 +111,7 @@ def decided(tables: Sequence[Table], changefeed: Changefeed) -> None:
 
 def summed_up(drawn: Plan, changefeed: Changefeed) -> None:
     """The summary of a run that changed rows of every table."""
-    output = outputs.to_nowhere(drawn, changefeed)
+    output = outputs.Output(changefeed).for_plan(drawn)
     to = output.destinations
     delivered = tuple(DeliveryReport(*to.where(place), 1, 100, 0, 1) for place in range(to.total))
     rows = {(table, op, table % to.total): 1 for table in range(len(drawn.tables)) for op in range(3)}

@@ -79,7 +79,11 @@ def whole(
     sink = f"kafka://{address or '127.0.0.1:9092'}/{next(topics)}?protocol={protocol}&partition-num={PARTITIONS}"
     changefeed = load(sink, SPREAD.replace("index-value", dispatcher) + RAW)
     drawn = planned(*sides, changefeed, SchemaChangeOptions(at=at))
-    output = outputs.to_kafka(drawn, changefeed) if address else outputs.to_nowhere(drawn, changefeed)
+    output = (
+        outputs.KafkaOutput(changefeed, drawn.topics).for_plan(drawn)
+        if address
+        else outputs.Output(changefeed).for_plan(drawn)
+    )
     sent(partial(on_spark.run, spark), drawn, output)
 
 

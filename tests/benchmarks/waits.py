@@ -40,7 +40,7 @@ def with_statements(engine: Engine, home: Path, count: int, address: str) -> flo
     changefeed = load(uri(address, topic, "open-protocol", 2), SPREAD)
     drawn = planned(before, after, changefeed, SchemaChangeOptions(file if count else None))
     assert len(drawn.statements) == count
-    output = outputs.to_kafka(drawn, changefeed)
+    output = outputs.KafkaOutput(changefeed, drawn.topics).for_plan(drawn)
     began = time.perf_counter()
     sent(engine, drawn, output)
     return time.perf_counter() - began
@@ -52,7 +52,7 @@ def with_watermarks(
     """The same, with a checkpoint where there is a directory for it."""
     changefeed = load(uri(address, next(topics), partitions=2), SPREAD)
     drawn = planned(*sides, changefeed, settings=Settings(over_ms=1000 * count))
-    output = outputs.to_kafka(drawn, changefeed)
+    output = outputs.KafkaOutput(changefeed, drawn.topics).for_plan(drawn)
     began = time.perf_counter()
     writer = None
     if directory is not None:

@@ -241,7 +241,7 @@ def play_with(spark: SparkSession, before: Path, after: Path, dispatcher: str) -
     def engine(work: Work) -> Any:
         return on_spark.run(spark, work)
 
-    output = outputs.to_nowhere(planned, changefeed)
+    output = outputs.Output(changefeed).for_plan(planned)
     account = execute.run(engine, planned, output, releases.V8_5, 0, 0.0, None)
     alone = execute.run(in_process.run, planned, output, releases.V8_5, 0, 0.0, None)
     assert account.changes == alone.changes

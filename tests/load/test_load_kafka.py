@@ -82,7 +82,7 @@ def test_a_broker_that_is_killed_and_comes_back_has_all_of_the_stream(tmp_path: 
         calm.send_all(WindowSender(memory))
         calm.close()
 
-        run.output = outputs.to_kafka(run.prepared.plan, run.changefeed)
+        run.output = outputs.KafkaOutput(run.changefeed, run.prepared.plan.topics).for_plan(run.prepared.plan)
         sink = SINKS["kafka"](run.output.settings, ["broker-killed"])
         feed = Bereft(run.epochs(), run.control(2.0), sink, run.begun, directory=directory)
         began = time.monotonic()
@@ -134,7 +134,8 @@ def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
     feed = Feed(run.epochs(), run.control(), memory, run.begun)
     feed.send_all(WindowSender(memory))
     feed.close()
-    run.output = outputs.to_kafka(run.prepared.plan, run.changefeed, driver=driver)
+    topics = run.prepared.plan.topics
+    run.output = outputs.KafkaOutput(run.changefeed, topics, driver=driver).for_plan(run.prepared.plan)
     sink = SINKS["kafka"](run.output.settings, [topic])
     feed = Feed(run.epochs(), run.control(), sink, run.begun, None, [seen.append])
     feed.send_all(WindowSender(sink))

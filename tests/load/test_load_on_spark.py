@@ -21,9 +21,8 @@ from simulator.load.epochs.epochs import schema_epochs
 from simulator.load.feed import Feed
 from simulator.load.reports.sent_window import SentWindow
 from simulator.load.windows.sender import WindowSender
-from simulator.run.outputs import Output
+from simulator.run.outputs import FilesOutput, Output
 from simulator.sinks import SINKS
-from simulator.sinks.files import directory
 from simulator.sinks.files.settings import FileSettings
 
 if TYPE_CHECKING:
@@ -37,21 +36,19 @@ Engine = Callable[[Feed, Output], None]
 
 
 def in_process(feed: Feed, output: Output) -> None:
-    feed.send_all(WindowSender(SINKS[output.sink](output.settings, output.destinations.topics)))
+    feed.send_all(WindowSender(SINKS[output.name](output.settings, output.destinations.topics)))
 
 
 def play(to: Path, engine: Engine, feed_kind: type[Feed] = Feed) -> list[SentWindow]:
     """Write two seconds of a run as fixtures; return the windows that were sent."""
     run = Run(PLAN.replace("2000", "400") + DDL.replace("300ms", "700ms"), CANAL)
-    settings = directory.begin(to, "jsonl", shared=True)
-    output = replace(run.output, sink="jsonl", settings=settings)
-    sink = SINKS["jsonl"](settings, output.destinations.topics)
+    output = FilesOutput(run.changefeed, to, "jsonl", shared=True).for_plan(run.prepared.plan)
     sent: list[SentWindow] = []
     epochs = schema_epochs(run.prepared, output, 0)
-    feed = feed_kind(epochs, run.control(2.0, 500), sink, run.begun, observers=[sent.append])
+    feed = feed_kind(epochs, run.control(2.0, 500), output.sink, run.begun, observers=[sent.append])
     engine(feed, output)
     feed.close()
-    directory.commit(settings, dict.fromkeys(output.destinations.topics, 3))
+    output.end(complete=True)
     return sent
 
 

@@ -14,7 +14,7 @@ from simulator.consumer.records import read_records
 from simulator.errors import EncodeError, SqlError, UserError
 from simulator.run import open_changefeed
 from simulator.run.open_changefeed import OpenChangefeed
-from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput
+from simulator.run.outputs import FilesOutput, KafkaOutput, MemoryOutput
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.run.steps.wait import WaitStep
 from simulator.sinks.memory import Message
@@ -90,7 +90,7 @@ def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
     directory = tmp_path / "out"
     for complete, format in ((False, "parquet"), (True, "jsonl")):
         messages = list[Message]()
-        output = FixturesOutput(load(URI), messages, directory, format)
+        output = FilesOutput(load(URI), directory, format, messages)
         opened = played(OpenChangefeed(output, load(URI), RELEASE), STEPS[:2])
         assert not directory.exists()
         opened.close(complete=complete)
@@ -114,7 +114,7 @@ def test_topics_of_kafka_come_as_they_are_met(kafka: str) -> None:
     """The messages of a step are in their topics as soon as it is played."""
     uri = f"kafka://{kafka}/live?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
     changefeed, messages = load(uri, TOPICS), list[Message]()
-    opened = OpenChangefeed(KafkaOutput(changefeed, messages), changefeed, RELEASE)
+    opened = OpenChangefeed(KafkaOutput(changefeed, messages=messages), changefeed, RELEASE)
     opened.play(WaitStep(1000))
     assert {each.topic for each in messages} == {"live"}
     played(opened)

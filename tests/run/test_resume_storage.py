@@ -50,7 +50,7 @@ class Story:
         self.plan = plan.plan(script, self.changefeed, self.release)
 
     def play(self, resume: bool = False) -> None:
-        output = outputs.to_storage(self.plan, self.changefeed, self.release)
+        output = outputs.StorageOutput(self.changefeed, self.release).for_plan(self.plan)
         run = checkpoint.identity(self.plan, 0, self.release, self.changefeed, output.destinations)
         writer = CheckpointWriter.open(self.home / "stands", run, self.plan, resume)
         try:

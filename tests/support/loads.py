@@ -79,7 +79,7 @@ class Run:
         self.load, self.changefeed = plan(text), load(uri + protocol, toml, release)
         self.rates = rates.resolve_rates(rates.parse_rate("max"), self.load.rows_per_second)
         self.prepared: PreparedLoad = epochs.prepare_load(self.load, self.rates.segments, self.changefeed, release)
-        self.output: Output = outputs.to_nowhere(self.prepared.plan, self.changefeed)
+        self.output: Output = outputs.Output(self.changefeed).for_plan(self.prepared.plan)
         self.release = release
 
     @property

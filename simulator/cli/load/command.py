@@ -40,7 +40,7 @@ from simulator.load.scheduler import WindowScheduler, pace_segments
 from simulator.load.windows.row_size import measure_bytes_per_row
 from simulator.load.windows.sender import WindowSender
 from simulator.releases import Release
-from simulator.run import checkpoint, outputs
+from simulator.run import checkpoint
 from simulator.run.checkpoint import CheckpointFile
 from simulator.run.outputs import Output
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, IN_PROCESS
@@ -159,7 +159,7 @@ def _run(
     """Send and show the run; return the signal that stopped it at a watermark."""
     store, begun = _checkpoint(request, output)
     if begun.acknowledged_ms:
-        output = outputs.resumed(output, (), (), begun.watermark)
+        output.resume(begun.watermark)
         if request.until_ms is not None:
             require_possible(request.prepared, begun.acknowledged_ms + request.until_ms)
     kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
@@ -216,7 +216,7 @@ def _write_truth_at(request: LoadRequest, at: str) -> None:
     ts = truths.watermark(at, prepared.start_ms)
     if not truths.between_milliseconds(ts):
         raise truths.not_between(ts)
-    output = outputs.to_nowhere(prepared.plan, request.changefeed)
+    output = Output(request.changefeed).for_plan(prepared.plan)
     truths.show(_write_truth(request, output, tso.physical(ts) - prepared.start_ms), options["truth"], ts)
 
 
@@ -241,7 +241,7 @@ def _setup(request: LoadRequest, output: Output) -> Setup:
         request.resolved_interval_ms,
         _driver(request, output),
         "in process" if request.master == IN_PROCESS else f"Spark, {request.master}",
-        output.sink
+        output.name
         if request.options["fixtures"] or request.options["console"]
         else uri_without_secrets(request.changefeed.sink_uri),
         request.duration,
@@ -303,7 +303,7 @@ def _send(
         request.bytes_per_row,
     )
     reporter = Reporter(driver)
-    sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
+    sink = SINKS[output.name](output.settings, output.destinations.topics, reporter.waiting)
     epochs = schema_epochs(prepared, output, begun.acknowledged_ms)
     summed = begun.sums is not None and request.options["truth"] is not None
     begun = begun if summed else replace(begun, sums=None)

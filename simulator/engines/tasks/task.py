@@ -24,7 +24,7 @@ from simulator.ticdc.dispatch import Destinations, Route
 from simulator.tso import FOREVER
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TaskSpec:
     """Everything that the tasks of a run have in common."""
 
@@ -36,11 +36,11 @@ class TaskSpec:
     release: Release
     sink: str
     settings: object
-    speed: float
+    start_ms: int
+    speed: float = 0.0
     """Simulated seconds per real second; 0 sends as fast as the sink accepts records."""
 
-    start_ms: int
-    progress: DriverAddress | None
+    progress: DriverAddress | None = None
     barriers: tuple[int, ...] = ()
     """The commit-ts, ascending, at which a task waits until everything older is acknowledged."""
 
@@ -74,6 +74,9 @@ class TaskSpec:
 
     sums: bool = False
     """Whether the sums of row changes are reported."""
+
+    erasable: bool = False
+    """Whether everything can be sent anew if an event cannot be encoded: another task may have gone beyond it."""
 
     @property
     def destinations(self) -> Destinations:

@@ -3,44 +3,42 @@ order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from simulator import tso
 from simulator.columns import cells, row_image
-from simulator.columns.change_frame import ORDER, ROW_CHANGES
-from simulator.engines import stages
-from simulator.engines.tasks.bootstraps import table_rows
-from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
-from simulator.engines.tasks.send import send
-from simulator.engines.tasks.task import TaskSpec
+from simulator.columns.change_frame import ROW_CHANGES
+from simulator.engines import in_process
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
+from simulator.engines.work import with_row_id
 from simulator.errors import UserError
 from simulator.explain.change import parse_row_change
 from simulator.explain.row import encode_image
 from simulator.explain.schema_files import catalog_from_files
 from simulator.releases import Release
+from simulator.run import execute
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import MemoryOutput
+from simulator.run.plan import Plan
+from simulator.run.plan.step import starting
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.sinks.memory import Message
-from simulator.sources.snapshots import PhysicalTable, physical_tables
+from simulator.sources.snapshots import PhysicalTable, PlacedTable, physical_tables
 from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.changefeed import Changefeed, load
 from simulator.ticdc.codecs import CODECS, DdlEvent
 from simulator.ticdc.ddl.classify import SEND, decide
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.ticdc.ddl.sent_text import sent_text
-from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.storage.partitions import locate_partition
 
@@ -159,25 +157,14 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
     check_tables(rules, tables)
     statements = _statements(example, catalog, rules)
     messages: list[Message] = []
-    spec = _spec(example, tables, statements, rules, messages)
-    row_rules = stages.RowRules(
-        spec.tables,
-        spec.routes,
-        rules.event_filters,
-        rules.replication.ignored_start_ts,
-        split.split_rule(
-            release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value, changefeed.active_active
-        ),
-        spec.destinations,
-    )
-    rows = _ordered_events(_row_changes_of(example.events, spec.tables), row_rules)
-    spec = replace(spec, table_rows=table_rows(rows))
-    report = send([rows] if rows.num_rows else [], range(spec.destinations.total), spec)
-    if report.stopped is not None:
-        raise report.stopped[1]
+    plan = _plan(example, catalog, statements, rules)
+    result = execute.run(in_process.run, plan, MemoryOutput(changefeed, messages).for_plan(plan), release, 0, 0.0, None)
+    if result.stopped is not None:
+        raise result.stopped[1]
     ordered = sorted(messages, key=lambda message: (message.commit_ts, message.topic, message.partition))
     warnings = [f"warning: {line}" for line in changefeed.warnings if example.warns]
-    return ExampleOutput(tuple(ordered), (*warnings, *statements.said))
+    shown = ordered if example.watermarks else _without_watermarks(ordered, rules)
+    return ExampleOutput(tuple(shown), (*warnings, *statements.said))
 
 
 def _play_script(example: ReleaseExample, changefeed: Changefeed, release: Release) -> tuple[Message, ...]:
@@ -190,13 +177,16 @@ def _play_script(example: ReleaseExample, changefeed: Changefeed, release: Relea
     del messages[:]
     for statement in split_script(example.script):
         feed.execute(statement.text)
-    codec = CODECS[changefeed.codec.protocol]
+    return tuple(_without_watermarks(messages, changefeed_rules(changefeed, release)))
 
-    def is_watermark(message: Message) -> bool:
-        entry = codec.watermark(message.commit_ts, changefeed.codec, release)
-        return entry is not None and codec.message(entry, changefeed.codec, release) == (message.key, message.value)
 
-    return tuple(message for message in messages if not is_watermark(message))
+def _without_watermarks(messages: Iterable[Message], rules: ChangefeedRules) -> Iterator[Message]:
+    options, release = rules.changefeed.codec, rules.release
+    codec = CODECS[options.protocol]
+    for message in messages:
+        entry = codec.watermark(message.commit_ts, options, release)
+        if entry is None or codec.message(entry, options, release) != (message.key, message.value):
+            yield message
 
 
 def _statements(example: ReleaseExample, catalog: Catalog, rules: ChangefeedRules) -> SentStatements:
@@ -229,66 +219,46 @@ def _commit_ts(second: int) -> int:
     return tso.compose(tso.physical(tso.DEFAULT_START_TS) + 1 + second * SECOND, tso.ROW_LOGICAL)
 
 
-def _spec(
-    example: ReleaseExample,
-    tables: Sequence[Table],
-    sent: SentStatements,
-    rules: ChangefeedRules,
-    messages: list[Message],
-) -> TaskSpec:
-    changefeed, release, physical = rules.changefeed, rules.release, physical_tables(tables)
+def _plan(example: ReleaseExample, catalog: Catalog, sent: SentStatements, rules: ChangefeedRules) -> Plan:
+    """Return the plan of an example whose tables exist from the start, with a watermark at its end."""
+    changefeed, tables = rules.changefeed, catalog.tables.values()
+    physical = physical_tables(tables)
     active = dispatch.active_topics(rules.router, ((table.schema, table.name) for table in tables))
     topics = tuple(dict.fromkeys([changefeed.topic, *active, *sent.topics]))
-    to = Destinations(topics, (changefeed.kafka.partitions,) * len(topics))
-    codec = CODECS[changefeed.codec.protocol]
     start_ms = tso.physical(tso.DEFAULT_START_TS)
     lasts_ms = max(1, len(example.events)) * SECOND
-    control_events = ControlEvents(
-        tuple(
-            PlacedDdl(
-                event.commit_ts, index, codec.ddl_partitions(event, to.of_topic(topic), changefeed.codec, release)
-            )
-            for index, (event, topic) in enumerate(zip(sent.events, sent.topics, strict=True))
-        ),
-        WatermarkSchedule(start_ms, start_ms + lasts_ms, 2 * lasts_ms),
-        example.watermarks and codec.has_watermarks(changefeed.codec, release),
-        release.watermark_after_ddl,
-        to,
-    )
-    return TaskSpec(
-        physical,
-        tuple(dispatch.route(rules.router, place.table) for place in physical),
-        sent.events,
-        control_events,
-        changefeed.codec,
-        release,
-        "memory",
-        messages,
-        0.0,
-        start_ms,
-        None,
-        present=tuple(range(len(physical))) if changefeed.codec.send_all_bootstrap_at_start else (),
-    )
-
-
-def _row_changes_of(events: Sequence[ExampleEvent], tables: Sequence[PhysicalTable]) -> list[pa.RecordBatch]:
-    """Return the row changes (ROW_CHANGES) of an example."""
-    return [
-        _changes_of_row(row, _commit_ts(second), tables)
-        for second, event in enumerate(events)
+    rows = [
+        _changes_of_row(row, _commit_ts(second), physical)
+        for second, event in enumerate(example.events)
         if not isinstance(event, str)
         for row in event
     ]
-
-
-def _ordered_events(parts: Sequence[pa.RecordBatch], row_rules: stages.RowRules) -> pa.RecordBatch:
-    """Return the row changes as EVENTS in the order in which they are sent."""
-    changes = pa.concat_batches([pa.RecordBatch.from_pylist([], ROW_CHANGES), *parts])
-    if row_rules.split.several:
-        changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
-    sent = stages.filter_and_split(changes, row_rules)
-    order = pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER])
-    return stages.to_events(sent.take(order), row_rules)
+    return Plan(
+        tables=physical,
+        routes=tuple(dispatch.route(rules.router, place.table) for place in physical),
+        places=tuple(
+            PlacedTable(table, tuple(index for index, each in enumerate(physical) if each.table is table))
+            for table in tables
+        ),
+        snapshot_pairs=(),
+        statements=sent.events,
+        statement_topics=sent.topics,
+        topics=topics,
+        active=((0, tso.FOREVER),) * len(topics),
+        timeline=WatermarkSchedule(start_ms, start_ms + lasts_ms, 2 * lasts_ms),
+        left_out=(),
+        notes=(),
+        event_filters=rules.event_filters,
+        ignored_start_ts=rules.replication.ignored_start_ts,
+        split=split.split_rule(
+            rules.release,
+            changefeed.output_raw_change_event,
+            changefeed.codec.enable_old_value,
+            changefeed.active_active,
+        ),
+        rows=with_row_id(pa.concat_batches([in_process.NO_CHANGES, *rows])),
+        positions=(replace(starting(tso.DEFAULT_START_TS), catalog=catalog),),
+    )
 
 
 def _changes_of_row(row: ExampleRow, commit_ts: int, tables: Sequence[PhysicalTable]) -> pa.RecordBatch:

@@ -15,9 +15,7 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.change_frame import ints
 from simulator.engines.stages import RowRules
-from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.schemas import with_schemas_of
-from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import UserError
 from simulator.load.epochs import statements
@@ -187,32 +185,22 @@ def _schema_epoch(
 ) -> SchemaEpoch:
     plan, versions, release = prepared.plan, state.context.versions, state.context.rules.release
     tables, routes = tuple(versions.tables), tuple(state.context.routes)
-    to, options = output.destinations, replace(output.options, claim_check_seed=prepared.load.model.seed)
-    codec = CODECS[options.protocol]
-    sent = (pair for job in state.jobs for pair in zip(job.events, job.topics, strict=True))
-    pairs = output.with_schema_files(sent, release)
-    events = [event for event, _ in pairs]
-    placed = tuple(
-        PlacedDdl(event.commit_ts, index, output.ddl_partitions(event, to.of_topic(topic), release))
-        for index, (event, topic) in enumerate(pairs)
-    )
-    marks = ControlEvents((), WatermarkSchedule(prepared.start_ms, prepared.start_ms, 1000), False, False, to)
-    spec = TaskSpec(
-        tables,
-        routes,
-        tuple(events),
-        marks,
-        options,
+    spec = output.task_spec(
+        (pair for job in state.jobs for pair in zip(job.events, job.topics, strict=True)),
+        WatermarkSchedule(prepared.start_ms, prepared.start_ms, 1000),
         release,
-        output.sink,
-        output.settings_for(tables, routes, release),
-        0.0,
-        prepared.start_ms,
-        None,
-        schemas=output.schemas,
-        storage=output.storage,
+        tables=tables,
+        routes=routes,
+        options=replace(output.options, claim_check_seed=prepared.load.model.seed),
+        settings=output.settings_for(tables, routes),
+        start_ms=prepared.start_ms,
     )
-    rules = RowRules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
+    placed = spec.control_events.statements
+    # the driver sends them, and each window ends the flushes of its rows
+    spec = replace(
+        spec, control_events=replace(spec.control_events, statements=(), watermarks=False, watermark_after_ddl=False)
+    )
+    rules = RowRules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations)
     since_by_name = {name: versions.places[place] for name, place in state.position.versions.items()}
     loaded = tuple(
         EpochTable(since_by_name[table.schema, table.name], values, since, layouts)
@@ -220,7 +208,7 @@ def _schema_epoch(
         else None
         for table, values, since, layouts in zip(state.tables, state.values, state.since, state.layouts, strict=True)
     )
-    if codec.needs_registry:
+    if CODECS[spec.options.protocol].needs_registry:
         loading = [index for table in loaded if table is not None for index in table.place.indexes]
         spec = with_schemas_of(spec, product(loading, (False, True)))
     return SchemaEpoch(number, first_ms, end_ms, prepared.stream, loaded, rules, spec, placed)

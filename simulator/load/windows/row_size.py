@@ -12,7 +12,7 @@ import numpy as np
 from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.epochs.epochs import PreparedLoad, schema_epochs
 from simulator.load.windows.sending import window_messages
-from simulator.run import outputs
+from simulator.run.outputs import Output
 from simulator.sources.generate.changes.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
 
@@ -25,7 +25,7 @@ def measure_bytes_per_row(prepared: PreparedLoad, changefeed: Changefeed) -> flo
     prepared = prepared.at_rate((Segment(0, PER_SECOND, PER_SECOND),))
     stream = prepared.stream
     first, last = stream.milliseconds(np.array([stream.fill_transactions, stream.fill_transactions + ROWS])).tolist()
-    output = outputs.to_nowhere(prepared.plan, changefeed)
+    output = Output(changefeed).for_plan(prepared.plan)
     still = replace(prepared, load=replace(prepared.load, statements=(), timed=()))
     epoch = next(schema_epochs(still, output))
     end_ms = min(last, first + round(1000 * ROWS / PER_SECOND)) + 1
