@@ -5,7 +5,7 @@ DDL is sent when every older row is acknowledged, a watermark when every row bel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -17,13 +17,14 @@ from simulator.channel import DriverAddress
 from simulator.columns.change_frame import ORDER, PLACED_ROWS, ROW_CHANGES, ROW_DIFFERENCES, Ints, ints
 from simulator.engines import stages
 from simulator.engines.tasks.bootstraps import sends_bootstraps, table_rows
+from simulator.engines.tasks.pacing import EarlyEnd
 from simulator.engines.tasks.progress import report_reading
 from simulator.engines.tasks.schemas import first_rows, with_schemas
-from simulator.engines.tasks.send import NoFaults, send
-from simulator.engines.tasks.task import TaskReport, TaskSpec
+from simulator.engines.tasks.send import SendingTask, send
+from simulator.engines.tasks.task import TaskReport
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError, UserError
-from simulator.signals import stop_gracefully
+from simulator.signals import StopRequest, stop_gracefully
 from simulator.sources import diff, snapshots
 from simulator.sources.claims import claims
 from simulator.sources.diff import Comparison
@@ -57,20 +58,18 @@ NO_CHANGES = pa.RecordBatch.from_pylist([], ROW_CHANGES)
 def run(work: Work) -> list[TaskReport]:
     """Do the work of a run; raises SimulatorError for bad input."""
     try:
-        rows, owned, spec = ordered_rows(work, work.spec.sink in WAITING)
-        with stop_gracefully() if spec.sink in ENDED_AT_WATERMARK else nullcontext(None) as stop:
-            faults = work.faults or NoFaults(spec)
-            faults.begin(spec)
-            report = send(rows, owned, spec, stop, faults, work.on_complete)
-            return [replace(report, unmet=faults.unmet)]
+        task = ordered_task(work, work.spec.sink in WAITING)
+        with stop_gracefully() if work.spec.sink in ENDED_AT_WATERMARK else nullcontext(StopRequest()) as stop:
+            report = send(replace(task, early_end=EarlyEnd(stop)))
+            return [replace(report, unmet=[] if task.faults is None else task.faults.unmet)]
     except MemoryError as error:
         raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
 
 
-def ordered_rows(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, TaskSpec]:
-    """Return what `tasks.send` needs: the rows (EVENTS) in order, all destinations, and the task spec.
+def ordered_task(work: Work, waits: bool) -> SendingTask:
+    """Return the one task of a run, with all destinations; its faults have begun.
 
-    If `waits`, the spec has barriers at DDL and watermarks. Raises SimulatorError for bad input.
+    If `waits`, it has barriers at DDL and watermarks. Raises SimulatorError for bad input.
     """
     require_small(work.input_bytes)
     changes = NO_CHANGES
@@ -96,7 +95,10 @@ def ordered_rows(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], ran
         spec = replace(spec, table_rows=table_rows(changes, spec.since))
     if waits and work.on_complete is None:
         spec = replace(spec, barriers=tuple(spec.control_events.following(ints(changes, "commit_ts")).tolist()))
-    return rows, range(spec.destinations.total), spec if waits else replace(spec, barriers=())
+    spec = spec if waits else replace(spec, barriers=())
+    if work.faults is not None:
+        work.faults.begin(spec)
+    return SendingTask(rows, range(spec.destinations.total), spec, work.faults, work.on_complete)
 
 
 def require_small(size: int) -> None:

@@ -37,7 +37,7 @@ from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.bootstraps import TABLE_ROWS, merged_rows, sends_bootstraps, table_rows
 from simulator.engines.tasks.progress import report_reading
 from simulator.engines.tasks.schemas import FIRST_ROWS, first_rows, with_schemas
-from simulator.engines.tasks.send import send
+from simulator.engines.tasks.send import SendingTask, send
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
@@ -361,7 +361,8 @@ def _sending(batches: Batches, rows: OrderedRows, spec: TaskSpec, tasks: int) ->
             text = "a task of Spark was lost while it sent; it is not run again, as that would send all twice"
             raise DeliveryError(text)
         owned = range(context.partitionId(), spec.destinations.total, tasks)
-        report = send((stages.to_events(batch, rows.rules) for batch in rows.in_order(batches)), owned, spec)
+        events = (stages.to_events(batch, rows.rules) for batch in rows.in_order(batches))
+        report = send(SendingTask(events, owned, spec))
         if report.stopped is not None and not spec.erasable:
             raise report.stopped[1]
     yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(report)]})

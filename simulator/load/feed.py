@@ -17,10 +17,9 @@ import pyarrow as pa
 from simulator.columns.change_frame import DDL, ints
 from simulator.columns.change_sums import ChangeSums, add_sums, sums_by_kind, sums_of_kinds
 from simulator.engines.tasks.bootstraps import Bootstraps
-from simulator.engines.tasks.messages import encode_flush, sum_rows
 from simulator.engines.tasks.pacing import POLL_SECONDS
 from simulator.engines.tasks.progress import Reporter
-from simulator.engines.tasks.send import flusher
+from simulator.engines.tasks.send import SinkInput, messages_of
 from simulator.engines.tasks.task import TaskReport
 from simulator.errors import DeliveryError
 from simulator.load.checkpoint import LoadCheckpoint, SentTotals
@@ -151,10 +150,10 @@ class Feed:
         first = self._bootstraps.at_start(now, epoch.spec, existed, every)
         batches = [*first, *batches, *self._bootstraps.between(now, epoch.spec, numbers)]
         for batch in batches:
-            for flush in flusher(epoch.spec, eager=False)([batch]):
-                encoded = encode_flush(flush, epoch.spec)
-                self._sink.write(encoded.records)
-                self._add(sum_rows(encoded.events, epoch.spec))
+            written = SinkInput(epoch.spec, self._sink)
+            for messages in messages_of([batch], epoch.spec):
+                written.write(messages)
+            self._add(written.sums)
             self._sink.drain()
             if self._sink.failed:
                 self._require(self._sink.close())

@@ -6,20 +6,17 @@ messages of statements may wait for `deliver`: they are the same, and cost less 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 
-import pyarrow as pa
-
 from simulator import tso
 from simulator.columns.change_sums import ChangeSum, add_sums
 from simulator.engines import in_process
-from simulator.engines.tasks import send
 from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.progress import Reporter
-from simulator.engines.tasks.task import TaskSpec
+from simulator.engines.tasks.send import SendingTask
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import DeliveryError, EncodeError, SimulatorError, UserError
 from simulator.faults.pipeline import InjectedFaults
@@ -345,18 +342,15 @@ class OpenChangefeed:
         plan = assemble_plan(positions, results, self._context, timeline, self.output.topics)
         output, release = self.output.for_plan(plan), self._context.rules.release
         output.grow(plan.grown)
-        rows, owned, spec = in_process.ordered_rows(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
+        work = execute.work_of(plan, output, release, self._seed, 0.0, None)
         ends = tuple(tso.compose(position.now_ms) for position in positions[1:]) if noted else ()
         if plan.faults:
             self.sums = None
-        spec, count = (
-            replace(spec, flush_ends=ends, sums=self.sums is not None, told=self._bootstraps.told),
-            self.output.count,
-        )
-        self.faults.begin(spec)
+        spec = replace(work.spec, flush_ends=ends, sums=self.sums is not None, told=self._bootstraps.told)
+        task, count = in_process.ordered_task(replace(work, spec=spec, faults=self.faults), True), self.output.count
         if not noted:
             self._note(positions, results)
-        self._send_rows(rows, owned, spec)
+        self._send_task(task)
         self._resolved_ms = max(
             [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
         )
@@ -381,11 +375,10 @@ class OpenChangefeed:
                     self._cursors[self._joined :] = self._cursors[-1:]
             self.position = position
 
-    def _send_rows(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], spec: TaskSpec) -> None:
+    def _send_task(self, task: SendingTask) -> None:
         before = deepcopy(self._bootstraps)
         try:
-            sink, told = self.output.sink, self._reporter
-            sent = send.feed(rows, owned, spec, sink, lambda: True, told, None, self.faults, None, self._bootstraps)
+            sent = replace(task, bootstraps=self._bootstraps).into(self.output.sink, self._reporter)
             self.output.settle()
             if sent.stopped is not None:
                 raise sent.stopped[1]

@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 from simulator.consumer.storage.directory import StorageDirectory
 from simulator.consumer.storage.events import FileEvent, events
 from simulator.engines import in_process
-from simulator.engines.tasks import send
 from simulator.engines.tasks.progress import Reporter
 from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
@@ -55,11 +54,9 @@ def rehearse_files(plan: Plan, changefeed: Changefeed, release: Release, seed: i
 
 def _play(plan: Plan, output: Output, release: Release, seed: int) -> Sequence[Injection]:
     """Play a plan into an output of this process, and close it; return the faults injected."""
-    work = work_of(plan, output.for_plan(plan), release, seed, 0.0, None)
-    rows, owned, spec = in_process.ordered_rows(work, True)
     faults = InjectedFaults(plan.faults, seed)
-    faults.begin(spec)
-    sent = send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), None, faults)
+    work = replace(work_of(plan, output.for_plan(plan), release, seed, 0.0, None), faults=faults)
+    sent = in_process.ordered_task(work, True).into(output.sink, Reporter(None))
     output.close()
     if sent.stopped is not None:
         raise sent.stopped[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ import pytest
 from simulator import TiCDC
 from simulator.columns.change_frame import ints
 from simulator.engines import in_process
-from simulator.engines.tasks import send
 from simulator.engines.tasks.progress import Reporter
 from simulator.releases import Release, find
 from simulator.run import execute, outputs, scenario
@@ -58,10 +58,10 @@ def sent(story: Plan, changefeed: Changefeed, release: Release, owned: tuple[int
     """What a task sends that owns some partitions."""
     messages: list[Message] = []
     output = outputs.MemoryOutput(changefeed, messages)
-    rows, _, spec = in_process.ordered_rows(execute.work_of(story, output.for_plan(story), release, 0, 0, None), True)
-    every = pa.Table.from_batches(list(rows))
+    task = in_process.ordered_task(execute.work_of(story, output.for_plan(story), release, 0, 0, None), True)
+    every = pa.Table.from_batches(list(task.rows))
     mine = every.filter(pa.array(np.isin(ints(every.combine_chunks().to_batches()[0], "destination"), owned)))
-    send.feed(mine.to_batches(rows_at_once), owned, spec, output.sink, lambda: True, Reporter(None))
+    replace(task, rows=mine.to_batches(rows_at_once), owned=owned).into(output.sink, Reporter(None))
     output.close()
     return by_partition(messages)
 

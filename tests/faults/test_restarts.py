@@ -16,10 +16,8 @@ from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import RowEvent, Watermark, decode
 from simulator.consumer.records import read_records
 from simulator.engines import in_process
-from simulator.engines.tasks import send
 from simulator.engines.tasks.pacing import EarlyEnd
 from simulator.engines.tasks.progress import Reporter
-from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import V8_5
 from simulator.run import execute, outputs
 from simulator.run import scenario as scenarios
@@ -163,10 +161,8 @@ def sent(path: Path, looks: int) -> tuple[list[Message], int]:
     messages: list[Message] = []
     output = outputs.MemoryOutput(changefeed, messages)
     work = execute.work_of(planned, output.for_plan(planned), V8_5, 0, 1e6, None)
-    rows, owned, spec = in_process.ordered_rows(work, True)
-    faults, early_end = InjectedFaults(planned.faults, 0), EarlyEnd(AskedInTheEnd(looks))
-    faults.begin(spec)
-    send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), early_end, faults)
+    early_end = EarlyEnd(AskedInTheEnd(looks))
+    replace(in_process.ordered_task(work, True), early_end=early_end).into(output.sink, Reporter(None))
     output.close()
     return messages, early_end.last
 

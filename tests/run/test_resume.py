@@ -13,7 +13,6 @@ from support.playing import BY_KEY
 
 from simulator import releases
 from simulator.engines import in_process
-from simulator.engines.tasks import send
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.work import Work
 from simulator.errors import DeliveryError, UserError
@@ -22,7 +21,6 @@ from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.settings import Settings
-from simulator.signals import StopRequest
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records, part
 from simulator.sinks.synchronous import SynchronousSink
@@ -80,10 +78,8 @@ class Story:
         output, work = self.output, self.work
         if writer is not None:
             work = execute.with_checkpoint(work, writer)
-        rows, owned, spec = in_process.ordered_rows(work, True)
         to = sink or MemorySink(messages, output.destinations.topics)
-        end = send.EarlyEnd(StopRequest())
-        send.feed(rows, owned, spec, to, lambda: True, Reporter(None), end, on_complete=work.on_complete)
+        in_process.ordered_task(work, True).into(to, Reporter(None))
         return messages
 
     def play_killed(self, writer: CheckpointWriter, records: int) -> list[Message]:

@@ -29,7 +29,7 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import DeliveryError, EncodeError
 from simulator.signals import StopRequest
 from simulator.sinks import SINKS, claim_check
-from simulator.sinks.records import Sink, report_cut_off
+from simulator.sinks.records import DeliveryReport, Records, Sink, report_cut_off
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import Flush, GroupKeys, grouped, ungrouped
 from simulator.tso import compose
@@ -75,10 +75,6 @@ class NoFaults:
     """The pipeline of a run without faults: events pass unchanged."""
 
     spec: TaskSpec
-    unmet: list[str] = field(default_factory=list)
-
-    def begin(self, spec: TaskSpec) -> None:
-        self.spec = spec
 
     def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[EventGroup]:
         yield EventGroup(events, lambda flush: [encode_flush(flush, self.spec)])
@@ -90,54 +86,127 @@ class NoFaults:
         yield from ()
 
 
-def send(
-    rows: Iterable[pa.RecordBatch],
-    owned: Iterable[int],
-    spec: TaskSpec,
-    stop: StopRequest | None = None,
-    faults: FaultPipeline | None = None,
-    on_complete: OnComplete | None = None,
-) -> TaskReport:
-    """Send the rows (EVENTS, in order), DDL and watermarks of the owned destinations.
+@dataclass(frozen=True)
+class SendingTask:
+    """The rows and control events of some destinations."""
+
+    rows: Iterable[pa.RecordBatch]
+    """EVENTS, in order."""
+
+    owned: Sequence[int]
+    """The destinations of the task."""
+
+    spec: TaskSpec
+    faults: FaultPipeline | None = None
+    """None for a run without any."""
+
+    on_complete: OnComplete | None = None
+    early_end: EarlyEnd = field(default_factory=lambda: EarlyEnd(StopRequest()))
+    bootstraps: Bootstraps | None = None
+    """Those of the parts before, if the changefeed has sent any."""
+
+    wait: Callable[[], bool] = lambda: True
+    """Blocks at a barrier until all other tasks are there, and returns False if one of them ended."""
+
+    def into(self, sink: Sink, reporter: Reporter) -> SinkInput:
+        """Write the messages of rows, DDL and watermarks to a sink, until it fails or one cannot be encoded.
+
+        Propagates exceptions of `on_complete`.
+        """
+        spec, written = self.spec, SinkInput(self.spec, sink, reporter)
+        stop = EncoderStop(commit_ts=spec.until)
+        bootstraps = self.bootstraps or Bootstraps(told=spec.told)
+        cut = flusher(spec, eager=bool(spec.speed))
+        first = bootstraps.at_start(spec.since or int(compose(spec.start_ms)), spec, spec.present, self.owned)
+        waiting = bootstraps.scheduled(spec, self.owned)
+        for group in self._groups(first, waiting, sink):
+            if group.waits and not self._pass_barrier(sink, 0):
+                return written
+            events = stop.events(with_bootstraps(group.events, waiting, spec))
+            for messages in (messages for flush in cut(events) for messages in stop.encoded(flush, group.encode)):
+                written.write(messages)
+                if sink.failed:
+                    return written
+            if stop.error is not None:
+                break
+        written.stopped = None if stop.error is None else (stop.commit_ts, stop.error)
+        return written
+
+    def _pass_barrier(self, sink: Sink, commit_ts: int) -> bool:
+        """Wait until everything is acknowledged and all other tasks are there; return whether the task goes on."""
+        sink.drain()
+        if sink.failed or not self.wait():
+            return False
+        if commit_ts and self.on_complete is not None:
+            self.on_complete(commit_ts)
+        return True
+
+    def _groups(
+        self, first: list[pa.RecordBatch], bootstraps: list[pa.RecordBatch], sink: Sink
+    ) -> Iterator[EventGroup]:
+        """Yield what is sent, in order, until the task may not pass a barrier: `first`, and then all events.
+
+        `bootstraps` are to go among the events, and those sent are taken out. A stream that ends early gets a watermark
+        of its own. One that begins at a checkpoint repeats the checkpoint's, as TiCDC keeps the last checkpoint only in
+        memory (tiflow: cdc/owner/ddl_sink.go run, lastCheckpointTs).
+        """
+        spec, early_end = self.spec, self.early_end
+        faults = NoFaults(spec) if self.faults is None else self.faults
+        began, control_events = time.monotonic(), spec.control_events
+        yield from faults.parts(first)
+        if spec.since and control_events.watermarks:
+            yield from faults.parts([control_events.watermark(spec.since, self.owned)])
+        events = _events(self.rows, spec, self.owned)
+        each_phase = phases(events, np.array(spec.barriers, np.int64)) if spec.barriers else [events]
+        for complete, phase in zip(spec.complete_before, each_phase, strict=True):
+            if early_end.ended:
+                break
+            if complete is not None and not self._pass_barrier(sink, complete):
+                return
+            timed = pace(phase, spec.speed, spec.start_ms, began, early_end.stop) if spec.speed else phase
+            yield from faults.parts(early_end.cut(timed))
+        if early_end.ended and faults.end_early(early_end.last) and early_end.last and control_events.watermarks:
+            if not self._pass_barrier(sink, early_end.last):
+                return
+            yield from faults.parts([control_events.watermark(early_end.last, self.owned)])
+        if bootstraps and not early_end.ended:
+            yield from faults.parts([bootstraps.pop()])
+        yield from faults.finish()
+
+
+def send(task: SendingTask) -> TaskReport:
+    """Send what a task has to a sink of its own.
 
     After a stop request, sends only what completes the stream to a watermark. Propagates exceptions of `on_complete`.
     """
-    early_end = EarlyEnd(stop or StopRequest(), spec.since)
+    spec, early_end = task.spec, replace(task.early_end, last=task.spec.since)
     reporter = Reporter(spec.progress)
     sink = SINKS[spec.sink](spec.settings, spec.destinations.topics, reporter.waiting)
     with closing(BarrierClient(spec.barrier)) as client:
         try:
-            sent = feed(rows, owned, spec, sink, client.wait, reporter, early_end, faults, on_complete)
+            sent = replace(task, wait=client.wait, early_end=early_end).into(sink, reporter)
         except DeliveryError:
             reporter.done(sink.close())
             raise
         except BaseException:
             reporter.close()
             raise
-    stopped = sink.failed or client.left_alone
+    cut_off = sink.failed or client.left_alone
     delivered = sink.close()
-    sending = (sent.began, time.time()) if sent.began else None
     reporter.done(delivered)
-    if stopped and spec.sink == "kafka":
+    if cut_off and spec.sink == "kafka":
         delivered = report_cut_off(delivered, spec.destinations.topics)
     ended = (early_end.stop.number, early_end.last) if early_end.stop.number else None
-    return TaskReport(
-        [asdict(account) for account in delivered],
-        [(*key, count) for key, count in sorted(sent.changes.items())],
-        client.left_alone,
-        sending,
-        ended,
-        sink.latencies(),
-        sink.resent,
-        sums=sums_by_kind(sent.sums),
-        stopped=sent.stopped,
-    )
+    return replace(sent.report(delivered), alone=client.left_alone, ended=ended)
 
 
 @dataclass
 class SinkInput:
     """What a sink was given."""
 
+    spec: TaskSpec
+    sink: Sink
+    reporter: Reporter = field(default_factory=lambda: Reporter(None))
     changes: Counter[tuple[int, int, int]] = field(default_factory=Counter)
     """(table, op, destination) → rows"""
 
@@ -150,60 +219,30 @@ class SinkInput:
     stopped: tuple[int, EncodeError] | None = None
     """The commit-ts of the first event that cannot be encoded, and what TiCDC's encoder says of it."""
 
-    def write(self, messages: FlushMessages, spec: TaskSpec, sink: Sink, reporter: Reporter) -> None:
-        """Store the claim-check files of a flush and write its records to the sink."""
-        claim_check.write(spec.options.claim_check_storage_uri, messages.files)
-        self.began = self.began or time.time()
-        sink.write(messages.records)
-        self.changes.update(count_rows(messages.events, spec))
-        add_sums(self.sums, sum_rows(messages.events, spec))
-        reporter.sent(messages.events.num_rows, messages.records, sink)
+    def write(self, messages: FlushMessages, released: Iterable[Records] | None = None) -> None:
+        """Store the claim-check files of a flush and write its records to the sink, all at once or as they are released."""
+        claim_check.write(self.spec.options.claim_check_storage_uri, messages.files)
+        for records in [messages.records] if released is None else released:
+            self.began = self.began or time.time()
+            self.sink.write(records)
+            rows = messages.events.num_rows
+            if records is not messages.records:
+                rows = rows * len(records.value) // len(messages.records.value)
+            self.reporter.sent(rows, records, self.sink)
+        self.changes.update(count_rows(messages.events, self.spec))
+        add_sums(self.sums, sum_rows(messages.events, self.spec))
 
-
-def feed(
-    rows: Iterable[pa.RecordBatch],
-    owned: Iterable[int],
-    spec: TaskSpec,
-    sink: Sink,
-    wait: Callable[[], bool],
-    reporter: Reporter,
-    early_end: EarlyEnd | None = None,
-    faults: FaultPipeline | None = None,
-    on_complete: OnComplete | None = None,
-    bootstraps: Bootstraps | None = None,
-) -> SinkInput:
-    """Write the messages of rows, DDL and watermarks to a sink, until it fails or one cannot be encoded.
-
-    `wait` blocks at a barrier until all other tasks are there, and returns False if one of them ended. `bootstraps` are
-    those of the parts before. Propagates exceptions of `on_complete`.
-    """
-    written, early_end = SinkInput(), early_end or EarlyEnd(StopRequest())
-    stop = EncoderStop(commit_ts=spec.until)
-    owned, bootstraps = list(owned), bootstraps or Bootstraps(told=spec.told)
-    cut = flusher(spec, eager=bool(spec.speed))
-
-    def pass_barrier(commit_ts: int) -> bool:
-        sink.drain()
-        if sink.failed or not wait():
-            return False
-        if commit_ts and on_complete is not None:
-            on_complete(commit_ts)
-        return True
-
-    first = bootstraps.at_start(spec.since or int(compose(spec.start_ms)), spec, spec.present, owned)
-    parts = MessageParts(first, _events(rows, spec, owned), bootstraps.scheduled(spec, owned))
-    for group in _groups(parts, spec, pass_barrier, early_end, owned, faults or NoFaults(spec)):
-        if group.waits and not pass_barrier(0):
-            return written
-        events = stop.events(with_bootstraps(group.events, parts.bootstraps, spec))
-        for messages in (messages for flush in cut(events) for messages in stop.encoded(flush, group.encode)):
-            written.write(messages, spec, sink, reporter)
-            if sink.failed:
-                return written
-        if stop.error is not None:
-            break
-    written.stopped = None if stop.error is None else (stop.commit_ts, stop.error)
-    return written
+    def report(self, delivered: Iterable[DeliveryReport]) -> TaskReport:
+        """Return the report of a task, given those of the sink."""
+        return TaskReport(
+            delivered=[asdict(account) for account in delivered],
+            changes=[(*key, count) for key, count in sorted(self.changes.items())],
+            sending=(self.began, time.time()) if self.began else None,
+            latencies=self.sink.latencies(),
+            resent=self.sink.resent,
+            sums=sums_by_kind(self.sums),
+            stopped=self.stopped,
+        )
 
 
 def _events(rows: Iterable[pa.RecordBatch], spec: TaskSpec, owned: Iterable[int]) -> Iterator[pa.RecordBatch]:
@@ -225,53 +264,9 @@ def _events(rows: Iterable[pa.RecordBatch], spec: TaskSpec, owned: Iterable[int]
             yield batch.slice(above)
 
 
-@dataclass(frozen=True)
-class MessageParts:
-    """What a task sends, as EVENTS."""
-
-    first: list[pa.RecordBatch]
-    """What precedes all else."""
-
-    events: Iterable[pa.RecordBatch]
-    """Rows and control events in order."""
-
-    bootstraps: list[pa.RecordBatch]
-    """BOOTSTRAPs in order that are to go among them; those sent are taken out."""
-
-
-def _groups(
-    parts: MessageParts,
-    spec: TaskSpec,
-    pass_barrier: Callable[[int], bool],
-    early_end: EarlyEnd,
-    owned: Sequence[int],
-    faults: FaultPipeline,
-) -> Iterator[EventGroup]:
-    """Yield what is sent, in order, until `pass_barrier` returns False.
-
-    A stream that ends early gets a watermark of its own. One that begins at a checkpoint repeats the checkpoint's, as
-    TiCDC keeps the last checkpoint only in memory (tiflow: cdc/owner/ddl_sink.go run, lastCheckpointTs).
-    """
-    began = time.monotonic()
-    barriers = np.array(spec.barriers, np.int64)
-    yield from faults.parts(parts.first)
-    if spec.since and spec.control_events.watermarks:
-        yield from faults.parts([spec.control_events.watermark(spec.since, owned)])
-    each_phase = phases(parts.events, barriers) if spec.barriers else [parts.events]
-    for complete, phase in zip(spec.complete_before, each_phase, strict=True):
-        if early_end.ended:
-            break
-        if complete is not None and not pass_barrier(complete):
-            return
-        timed = pace(phase, spec.speed, spec.start_ms, began, early_end.stop) if spec.speed else phase
-        yield from faults.parts(early_end.cut(timed))
-    if early_end.ended and faults.end_early(early_end.last) and early_end.last and spec.control_events.watermarks:
-        if not pass_barrier(early_end.last):
-            return
-        yield from faults.parts([spec.control_events.watermark(early_end.last, owned)])
-    if parts.bootstraps and not early_end.ended:
-        yield from faults.parts([parts.bootstraps.pop()])
-    yield from faults.finish()
+def messages_of(events: Iterable[pa.RecordBatch], spec: TaskSpec) -> Iterator[FlushMessages]:
+    """Yield the messages of ordered events (EVENTS)."""
+    return (encode_flush(flush, spec) for flush in flusher(spec, eager=False)(events))
 
 
 def flusher(spec: TaskSpec, eager: bool) -> Callable[[Iterable[pa.RecordBatch]], Iterator[Flush]]:

@@ -102,10 +102,10 @@ class TaskReport:
     changes: list[tuple[int, int, int, int]]
     """(table, op, destination, rows)"""
 
-    alone: bool
+    alone: bool = False
     """Whether the task ended at a barrier that another task did not reach."""
 
-    sending: tuple[float, float] | None
+    sending: tuple[float, float] | None = None
     """When the sink got the first record and when the last one was acknowledged, in seconds since 1970."""
 
     ended: tuple[int, int] | None = None

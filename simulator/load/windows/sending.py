@@ -6,24 +6,21 @@ The records of a partition are sent in order. When `send_window` returns, all re
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import Ints
-from simulator.columns.change_sums import ChangeSum, add_sums, sums_by_kind
-from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush, sum_rows
+from simulator.engines.tasks.messages import FlushMessages
 from simulator.engines.tasks.pacing import POLL_SECONDS
 from simulator.engines.tasks.progress import Reporter
-from simulator.engines.tasks.send import flusher
+from simulator.engines.tasks.send import SinkInput, messages_of
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.load.epochs.epoch import Window
 from simulator.load.windows.rows import window_rows
 from simulator.signals import StopRequest
-from simulator.sinks import claim_check
 from simulator.sinks.records import DeliveryReport, Records, Sink, part, report_cut_off, take
 from simulator.sinks.storage.settings import StorageSettings
 from simulator.sinks.storage.sink import StorageSink
@@ -39,7 +36,7 @@ def window_messages(window: Window, owned: Iterable[int]) -> Iterator[FlushMessa
     No message has rows of two windows, as there is a watermark between them.
     """
     spec = window.epoch.spec
-    return (encode_flush(flush, spec) for flush in flusher(spec, eager=False)(window_rows(window, owned)))
+    return messages_of(window_rows(window, owned), spec)
 
 
 def send_window(
@@ -59,32 +56,16 @@ def send_window(
         sink.use(spec.settings)
     before, resent = sink.accounts(), sink.resent
     sink.latencies()
-    began, changes = 0.0, Counter[tuple[int, int, int]]()
-    sums: dict[tuple[str, str], ChangeSum] = {}
+    written = SinkInput(spec, sink, reporter or Reporter(None))
     for each in window_messages(window, owned) if prefetched is None else prefetched:
-        claim_check.write(spec.options.claim_check_storage_uri, each.files)
-        for records in _pace_records(each.records, window, start, stop_request or StopRequest()):
-            began = began or time.time()
-            sink.write(records)
-            if reporter is not None:
-                rows = each.events.num_rows * len(records.value) // len(each.records.value)
-                reporter.sent(rows, records, sink)
-        changes.update(count_rows(each.events, spec))
-        add_sums(sums, sum_rows(each.events, spec))
+        written.write(each, _pace_records(each.records, window, start, stop_request or StopRequest()))
         if sink.failed:
             break
     sink.drain()
-    if reporter is not None and not sink.failed:
-        reporter.acknowledged()
-    return TaskReport(
-        [asdict(account) for account in _delivered_since(before, sink, spec)],
-        [(*key, count) for key, count in sorted(changes.items())],
-        alone=False,
-        sending=(began, time.time()) if began else None,
-        latencies=sink.latencies(),
-        resent=sink.resent - resent,
-        sums=sums_by_kind(sums),
-    )
+    if not sink.failed:
+        written.reporter.acknowledged()
+    report = written.report(_delivered_since(before, sink, spec))
+    return replace(report, resent=sink.resent - resent)
 
 
 def _delivered_since(before: Sequence[DeliveryReport], sink: Sink, spec: TaskSpec) -> list[DeliveryReport]:
