@@ -25,7 +25,7 @@ SECTIONS: Mapping[str, frozenset[str]] = {
     ),
     "How exports are written": frozenset(("charset", "csv-separator", "csv-delimiter", "csv-null-value")),
     "Where it is computed": frozenset(("master",)),
-    "Sending to Kafka": frozenset(("driver", "plain-producer")),
+    "Sending to Kafka": frozenset(("driver",)),
     "A run that ends early": frozenset(("checkpoint", "resume")),
     "The rows that are expected": frozenset(
         ("truth", "truth-format", "at", "before", "after", "against", "jdbc-driver")

@@ -158,12 +158,7 @@ CLIENT = together(
         "--driver",
         type=click.Choice(["kafka-python", "confluent"]),
         help="The client that sends to Kafka: confluent is confluent-kafka, an extra.  [default: kafka-python]",
-    ),
-    click.option(
-        "--plain-producer",
-        is_flag=True,
-        help="Send record by record through kafka-python's public API, not in prepared batches (slower).",
-    ),
+    )
 )
 """Options of the Kafka client: diff, run and load."""
 

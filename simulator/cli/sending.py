@@ -46,11 +46,9 @@ def check_client(options: Mapping[str, Any]) -> None:
     to = _instead_of_kafka(options)
     if to is not None and options["driver"]:
         raise UserError(f"--driver {options['driver']} is about Kafka: {to} contacts none")
-    if options["plain_producer"] and options["driver"] == "confluent":
-        raise UserError("--plain-producer is about kafka-python: --driver confluent has one way to send")
 
 
-KAFKA_ONLY = ("console", "fixtures", "driver", "plain_producer", "consumer_group")
+KAFKA_ONLY = ("console", "fixtures", "driver", "consumer_group")
 
 
 def check_storage(changefeed: Changefeed, options: Mapping[str, Any]) -> None:
@@ -66,8 +64,7 @@ def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Out
     from simulator.sinks.kafka.read import offset_ranges
 
     driver = options["driver"] or KafkaSettings.driver
-    prepared = not options["plain_producer"]
-    output: Output = outputs.KafkaOutput(changefeed, plan.topics, driver=driver, prepared_batches=prepared)
+    output: Output = outputs.KafkaOutput(changefeed, plan.topics, driver=driver)
     output.for_plan(plan)
     if options["resume"] or not isinstance(output.settings, KafkaSettings):
         return output

@@ -147,6 +147,19 @@ def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(monkey
     )
 
 
+@pytest.mark.slow
+def test_another_version_of_kafka_python_is_one_line_with_what_installs_the_right_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connect, "version", lambda name: "3.0.13")
+    code, _, lines = said(*LOAD, "plan.toml", "--checkpoint", "stands")
+    assert (code, lines[-1]) == (
+        2,
+        "ticdc-sim: kafka-python 3.0.13 is installed, and 3.0.12 is needed, as its internals are used: "
+        "pip install kafka-python==3.0.12",
+    )
+
+
 # The truth of a stream that is not sent
 
 PRESENT = PLAN.replace("rows-per", 'initial = "present"\nrows-per')

@@ -127,7 +127,6 @@ REFUSED = {
     "load plan.toml --console --resume": "--resume is about Kafka and storages: --console contacts none",
     "load plan.toml --console --driver confluent": "--driver confluent is about Kafka: --console contacts none",
     f"load plan.toml {KAFKA} --driver librdkafka": "'librdkafka' is not one of 'kafka-python', 'confluent'",
-    f"load plan.toml {KAFKA} --driver confluent --plain-producer": "--plain-producer is about kafka-python: --driver",
     f"load plan.toml --fixtures out {GROUP}": "--consumer-group: a group has lag on Kafka only",
     LAG: "--until-lag 5 needs --consumer-group GROUP: whose lag?",
     f"{LAG} {GROUP} --rate '0s:1, 5s:2'": (

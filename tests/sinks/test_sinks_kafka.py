@@ -42,7 +42,6 @@ pytestmark = [
 ]
 
 TOPICS = count()
-BOTH_PATHS = pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "plain"])
 
 
 @pytest.fixture
@@ -103,16 +102,15 @@ def dealt(rows: int, partitions: int) -> dict[int, list[int]]:
     return {partition: list(range(partition, rows, partitions)) for partition in range(partitions)}
 
 
-@BOTH_PATHS
 @pytest.mark.parametrize(
     ("acks", "compression"), [(1, "none"), *((-1, name) for name in ("none", "gzip", "snappy", "lz4", "zstd"))]
 )
 def test_every_record_arrives_once_and_in_order(
-    settings: KafkaSettings, topic: str, prepared: bool, acks: int, compression: str
+    settings: KafkaSettings, topic: str, acks: int, compression: str
 ) -> None:
-    """Through both paths: the same keys and values, compressed as asked, and an account of each partition."""
+    """The same keys and values, compressed as asked, and an account of each partition."""
     started = int(time.time() * 1000)
-    chosen = replace(settings, prepared_batches=prepared, required_acks=acks, compression=compression, batch_bytes=9000)
+    chosen = replace(settings, required_acks=acks, compression=compression, batch_bytes=9000)
     sink = SINKS["kafka"](prepare_topics(chosen, {topic: 3}).settings, [topic])
     for start in (0, 1000, 2000):
         sink.write(numbered(start, 1000, 3))
@@ -159,10 +157,9 @@ def test_without_acknowledgements_everything_is_sent_nevertheless(settings: Kafk
         time.sleep(0.1)
 
 
-@BOTH_PATHS
-def test_a_message_too_large_fails_its_partition_only(settings: KafkaSettings, topic: str, prepared: bool) -> None:
+def test_a_message_too_large_fails_its_partition_only(settings: KafkaSettings, topic: str) -> None:
     """Said with topic, partition, size, limit and TSO; what came before it and the other partition arrive."""
-    ready = prepare_topics(replace(settings, prepared_batches=prepared), {topic: 2}).settings
+    ready = prepare_topics(settings, {topic: 2}).settings
     large = one(b"y" * 1_100_000, commit_ts=4242)
     lost, kept = sent(ready, topic, numbered(0, 1000, 2), large, numbered(1000, 1000, 2))
 
@@ -241,11 +238,10 @@ def test_a_broker_that_is_stopped_is_gone_and_ends_the_run_which_says_where(
     assert [account.error for account in accounts] == str(error.value).splitlines()
 
 
-@BOTH_PATHS
-def test_a_topic_that_is_deleted_ends_the_run_after_the_silence(settings: KafkaSettings, prepared: bool) -> None:
+def test_a_topic_that_is_deleted_ends_the_run_after_the_silence(settings: KafkaSettings) -> None:
     """However many pieces wait for it; another topic gets all that was written."""
     gone, kept = new_topic(), new_topic()
-    chosen = replace(settings, silence=3.0, stall=1.0, dial_timeout=1.0, prepared_batches=prepared)
+    chosen = replace(settings, silence=3.0, stall=1.0, dial_timeout=1.0)
     ready = prepare_topics(chosen, {gone: 2, kept: 2}).settings
     sink = SINKS["kafka"](replace(ready, batch_bytes=1000), [gone, kept])
     sink.write(numbered(0, 1000, 2))

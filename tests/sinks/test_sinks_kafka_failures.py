@@ -33,14 +33,7 @@ from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records
 
-Path = tuple[str, bool]
-"""Which library sends, and whether it is handed prepared batches."""
-
-ALL_PATHS = pytest.mark.parametrize(
-    "path",
-    [("kafka-python", True), ("kafka-python", False), ("confluent", False)],
-    ids=["prepared", "plain", "confluent"],
-)
+BOTH_DRIVERS = pytest.mark.parametrize("driver", ["kafka-python", "confluent"])
 
 OK, REFUSED = Outcome(), Outcome(OUT_OF_ORDER_SEQUENCE, writes=False)
 
@@ -76,13 +69,13 @@ def first_seen(log: list[bytes]) -> list[int]:
 
 
 @pytest.mark.slow
-@ALL_PATHS
-def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(path: Path) -> None:
+@BOTH_DRIVERS
+def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(driver: str) -> None:
     """A broker holds partition 1 back; meanwhile a batch of partition 0 fails, and more is written."""
     held, rows = threading.Event(), 40
     with ScriptedKafka(partitions=2, nodes=2) as kafka:
         kafka.state.by_partition = {0: deque([REFUSED]), 1: deque([Outcome(after=held)])}
-        chosen = KafkaSettings((kafka.address,), driver=path[0], prepared_batches=path[1], batch_bytes=300)
+        chosen = KafkaSettings((kafka.address,), driver=driver, batch_bytes=300)
         sink = SINKS["kafka"](chosen, [TOPIC])
         sink.write(numbered(1, 0, 1))
         for start in range(rows):
@@ -96,7 +89,7 @@ def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(
 
 
 @pytest.mark.slow
-@ALL_PATHS
+@BOTH_DRIVERS
 @settings(max_examples=8)
 @given(
     script=st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=6),
@@ -104,12 +97,12 @@ def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(
     acks=st.sampled_from([-1, 1]),
 )
 def test_whatever_fails_first_emissions_are_in_order(
-    path: Path, script: list[Outcome], writes: list[tuple[int, int]], acks: int
+    driver: str, script: list[Outcome], writes: list[tuple[int, int]], acks: int
 ) -> None:
     """And what is in the log is all up to some record, at least up to where the account says."""
     given_to = [0, 0]
     with ScriptedKafka(partitions=2, script=script) as kafka:
-        chosen = KafkaSettings((kafka.address,), required_acks=acks, driver=path[0], prepared_batches=path[1])
+        chosen = KafkaSettings((kafka.address,), required_acks=acks, driver=driver)
         sink = SINKS["kafka"](replace(chosen, batch_bytes=300), [TOPIC])
         for partition, count in writes:
             sink.write(numbered(partition, given_to[partition], count))
@@ -124,13 +117,13 @@ def test_whatever_fails_first_emissions_are_in_order(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [("kafka-python", True), ("confluent", False)], ids=["prepared", "confluent"])
-def test_no_record_of_a_batch_is_sent_before_all_that_stand_before_it(path: Path) -> None:
+@BOTH_DRIVERS
+def test_no_record_of_a_batch_is_sent_before_all_that_stand_before_it(driver: str) -> None:
     """Unless all replicas acknowledge, a batch is one request, however slow its producer is at first: of two the second may
     be written after the first has failed."""
     with ScriptedKafka() as kafka:
         for start in range(0, 400, 40):
-            sink = SINKS["kafka"](KafkaSettings((kafka.address,), required_acks=1, driver=path[0]), [TOPIC])
+            sink = SINKS["kafka"](KafkaSettings((kafka.address,), required_acks=1, driver=driver), [TOPIC])
             sink.write(numbered(0, start, 40))
             sink.close()
 
@@ -138,12 +131,12 @@ def test_no_record_of_a_batch_is_sent_before_all_that_stand_before_it(path: Path
 
 
 @pytest.mark.slow
-@ALL_PATHS
-def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(path: Path) -> None:
+@BOTH_DRIVERS
+def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(driver: str) -> None:
     """It is not tried without a pause, and the other partition gets all of its records."""
     with ScriptedKafka(partitions=2) as kafka:
         kafka.state.by_partition = {0: deque([Outcome(-1, writes=False)] * 1000)}
-        chosen = KafkaSettings((kafka.address,), driver=path[0], prepared_batches=path[1], silence=2.0, batch_bytes=300)
+        chosen = KafkaSettings((kafka.address,), driver=driver, silence=2.0, batch_bytes=300)
         sink = SINKS["kafka"](chosen, [TOPIC])
         for start in range(0, 100, 10):
             sink.write(numbered(0, start, 10))
@@ -210,11 +203,11 @@ def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is
 
 
 @pytest.mark.slow
-@ALL_PATHS
-def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(path: Path) -> None:
+@BOTH_DRIVERS
+def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(driver: str) -> None:
     """What was not acknowledged is sent to the new one."""
     with ScriptedKafka(script=[OK, Outcome(UNKNOWN_TOPIC, writes=False)]) as kafka:
-        chosen = KafkaSettings((kafka.address,), driver=path[0], prepared_batches=path[1], stall=0.5, dial_timeout=1.0)
+        chosen = KafkaSettings((kafka.address,), driver=driver, stall=0.5, dial_timeout=1.0)
         sink = SINKS["kafka"](chosen, [TOPIC])
         sink.write(numbered(0, 0, 5))
         kafka.wait_for(0, 5)

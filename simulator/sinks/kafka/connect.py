@@ -11,6 +11,7 @@ import logging
 import time
 import urllib.request
 from http.client import HTTPException
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -45,8 +46,12 @@ EXTRAS = {"crc32c": "crc32c", "snappy": "snappy", "lz4": "lz4", "zstd": "zstanda
 """kafka-python's optional dependencies, by their module; gzip is in Python."""
 
 
+TESTED = "3.0.12"
+"""The version of kafka-python whose private API was read."""
+
+
 def require_packages(driver: str = "kafka-python", compression: str = "none", mechanism: str = "") -> None:
-    """Raise UserError if a package is missing, or if the driver lacks the SASL mechanism.
+    """Raise UserError if a package is missing or of another version, or if the driver lacks the SASL mechanism.
 
     The packages are the driver's, that of the compression, and crc32c, without which kafka-python is eight times
     slower.
@@ -60,6 +65,11 @@ def require_packages(driver: str = "kafka-python", compression: str = "none", me
         if mechanism.upper() == "GSSAPI":
             raise UserError(f"sasl-mechanism {mechanism} cannot be used with --driver confluent: kafka-python can")
         return
+    if (installed := version("kafka-python")) != TESTED:
+        raise UserError(
+            f"kafka-python {installed} is installed, and {TESTED} is needed, as its internals are used: "
+            f"pip install kafka-python=={TESTED}"
+        )
     for extra in ("crc32c", compression):
         if extra in EXTRAS and find_spec(EXTRAS[extra]) is None:
             needed = "" if extra == "crc32c" else f"compression {compression} cannot be used: "

@@ -1,7 +1,6 @@
-"""Producers of kafka-python, and two ways to send a batch: as a prepared record batch or record by record.
+"""Producers of kafka-python, which get prepared record batches.
 
-Prepared batches use kafka-python's private API, at the only version that was read and tested; the public API is the
-reference for measurements. kafka-python keeps everything that concerns the broker (sequence numbers, compression,
+That uses kafka-python's private API, at the only version that was read and tested. kafka-python keeps everything that concerns the broker (sequence numbers, compression,
 checksum, retries) and is spared only the work per record. After a failed batch a producer sends nothing more.
 """
 
@@ -78,53 +77,10 @@ def kill(producer: library.KafkaProducer) -> None:
         producer.close(timeout=0)
 
 
-def send_records(
-    producer: library.KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array
-) -> list[library.Future]:
-    """Send each record with the current time; return one future a record.
-
-    The first failure stops the producer, in the producer's own thread, before that sends the next batch. Raise
-    kafka.errors.KafkaError if one has failed.
-    """
-    send: Callable[..., library.Future] = producer.send
-    pairs = zip(keys.to_pylist(), values.to_pylist(), strict=True)
-
-    def stop(error: BaseException) -> None:
-        producer._sender.force_close()
-
-    return [send(topic, value, key, partition=partition).add_errback(stop) for key, value in pairs]
-
-
-def records_outcome(futures: list[library.Future], count: int, timeout: float) -> SendOutcome | None:
-    """Return the result of the records, waiting up to `timeout` seconds for the last; None while some are in flight."""
-    if timeout and not futures[-1].is_done:
-        with suppress(library.KafkaError):
-            futures[-1].get(timeout)
-    done = 0
-    while done < len(futures) and futures[done].succeeded():
-        done += 1
-    offset = futures[0].value.offset if done else None
-    offset = offset if offset is not None and offset >= 0 else None
-    broken = next((future.exception for future in futures[done:] if future.is_done and future.failed()), None)
-    if done < len(futures) and broken is None:
-        return None
-    return SendOutcome(done, offset, broken)
-
-
-TESTED = "3.0.12"
-
-
-def batches_available() -> bool:
-    """Return whether the installed kafka-python is the version whose private API is used."""
-    return version("kafka-python") == TESTED
-
-
 def describe_client(settings: KafkaSettings) -> str:
-    """Return library, version and method of sending, for users."""
-    if settings.driver == "confluent":
-        return f"confluent-kafka {version('confluent-kafka')}"
-    how = "prepared batches" if settings.prepared_batches and batches_available() else "record by record"
-    return f"kafka-python {version('kafka-python')}, {how}"
+    """Return library and version, for users."""
+    name = "confluent-kafka" if settings.driver == "confluent" else "kafka-python"
+    return f"{name} {version(name)}"
 
 
 def send_batch(
@@ -212,4 +168,3 @@ class ProducerApi:
 
 
 AS_BATCH = ProducerApi(producer, send_batch, batch_outcome, whole=True)
-BY_RECORD = ProducerApi(producer, send_records, records_outcome)

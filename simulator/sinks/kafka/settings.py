@@ -24,9 +24,6 @@ class KafkaSettings(Kafka):
     driver: str = "kafka-python"
     """The client library: kafka-python, or `confluent` (the extra `fast`)."""
 
-    prepared_batches: bool = True
-    """Whether kafka-python gets prepared record batches (its private API, only at the tested version)."""
-
     batch_bytes: int = 1 << 20
     """Largest record batch; `prepare_topics` lowers it to what the topics take."""
 

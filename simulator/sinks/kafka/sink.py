@@ -19,7 +19,7 @@ from simulator.sinks.kafka.admin import describe_topics, grow_topic
 from simulator.sinks.kafka.connect import reason, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.library import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
-from simulator.sinks.kafka.producers import AS_BATCH, BY_RECORD, ProducerApi, batches_available
+from simulator.sinks.kafka.producers import AS_BATCH, ProducerApi
 from simulator.sinks.kafka.sent_batches import (
     PERMANENT_ERRORS,
     AbortedBatch,
@@ -339,4 +339,4 @@ def _handover(settings: KafkaSettings) -> ProducerApi:
         from simulator.sinks.kafka.confluent import BY_CONFLUENT
 
         return BY_CONFLUENT
-    return AS_BATCH if settings.prepared_batches and batches_available() else BY_RECORD
+    return AS_BATCH
