@@ -13,10 +13,10 @@ from typing import Any
 
 from simulator import tso
 from simulator.columns.change_sums import SumsByKind, read_sums
+from simulator.generate.changes.timetable import Segment
 from simulator.load.plan.load_plan import LoadPlan
 from simulator.releases import Release
 from simulator.run.checkpoint import changefeed_identity, short_hash
-from simulator.sources.generate.changes.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
 
 LAST_MS = 1 << 45

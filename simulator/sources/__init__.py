@@ -1,1 +1,1 @@
-"""Sources of changes: snapshots, schema changes, and generated rows."""
+"""Sources of changes: snapshots and schema changes."""

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from simulator.errors import UserError
+from simulator.generate.changes.stream import Stream
+from simulator.generate.changes.timetable import Segment
+from simulator.generate.model import Model, TableModel
 from simulator.load.plan.rates import RateSegments, parse_rate, resolve_rates
-from simulator.sources.generate.changes.stream import Stream
-from simulator.sources.generate.changes.timetable import Segment
-from simulator.sources.generate.model import Model, TableModel
 
 OF_MAX = 5000.0
 """Rows a second of simulated time where the rate is max."""

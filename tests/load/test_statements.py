@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.upstreams import behind
 
 from simulator.errors import UserError
+from simulator.generate.values.generators import ColumnGenerator, Reference, TableGenerators
 from simulator.load.epochs.statements import (
     MOST_COLUMNS,
     MOST_INDEXES,
@@ -33,7 +34,6 @@ from simulator.load.plan.load_plan import (
     TRUNCATE,
     DdlSchedule,
 )
-from simulator.sources.generate.values.generators import ColumnGenerator, Reference, TableGenerators
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table

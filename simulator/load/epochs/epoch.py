@@ -11,9 +11,9 @@ from simulator.engines.tasks.task import TaskSpec
 from simulator.sources.snapshots.physical import PlacedTable
 
 if TYPE_CHECKING:
+    from simulator.generate.changes.stream import Stream
+    from simulator.generate.values.table_values import TableValues
     from simulator.load.epochs.layouts import RowLayouts
-    from simulator.sources.generate.changes.stream import Stream
-    from simulator.sources.generate.values.table_values import TableValues
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ from simulator.engines.stages import RowRules
 from simulator.engines.tasks.schemas import with_schemas_of
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import UserError
+from simulator.generate.changes.stream import Stream
+from simulator.generate.changes.timetable import Segment
+from simulator.generate.values.table_values import table_values
 from simulator.load.epochs import statements
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
 from simulator.load.epochs.layouts import RowLayouts
@@ -32,9 +35,6 @@ from simulator.run.plan import Plan
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
 from simulator.run.steps.sql import with_upstream
-from simulator.sources.generate.changes.stream import Stream
-from simulator.sources.generate.changes.timetable import Segment
-from simulator.sources.generate.values.table_values import table_values
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS

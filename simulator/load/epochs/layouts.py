@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import Ints
-from simulator.sources.generate.model import TableRows
-from simulator.sources.generate.values.table_values import TableValues
+from simulator.generate.model import TableRows
+from simulator.generate.values.table_values import TableValues
 from simulator.tidb.ddl.column_sources import columns_lacked
 
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
+from simulator.generate.model import TableRows
+from simulator.generate.values.table_values import TableValues, require_unique
 from simulator.load.epochs.epochs import PreparedLoad, plan_states
 from simulator.load.epochs.states import PlanState
 from simulator.load.plan.load_plan import TRUNCATE
-from simulator.sources.generate.model import TableRows
-from simulator.sources.generate.values.table_values import TableValues, require_unique
 from simulator.sources.snapshots.physical import PlacedTable, locate_rows
 from simulator.tidb.model.table import visible_columns
 

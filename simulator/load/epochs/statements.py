@@ -13,6 +13,7 @@ from heapq import merge
 from itertools import chain, count
 
 from simulator.errors import UserError
+from simulator.generate.values.generators import Reference, TableGenerators
 from simulator.load.plan.load_plan import (
     ADD_COLUMN,
     ADD_INDEX,
@@ -22,7 +23,6 @@ from simulator.load.plan.load_plan import (
     DdlSchedule,
     TimedStatement,
 )
-from simulator.sources.generate.values.generators import Reference, TableGenerators
 from simulator.tidb.ddl.catalog import Key, build_catalog, object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.errors import tidb_error

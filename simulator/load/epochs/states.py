@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError, SqlError, UserError
+from simulator.generate.values.table_values import TableValues
 from simulator.load.epochs.layouts import RowLayouts
 from simulator.load.epochs.statements import OwnIds
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.versions import PlannedTable, TableVersions
 from simulator.run.steps.sql import execute_statement
-from simulator.sources.generate.values.table_values import TableValues
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import dispatch
 from simulator.tidb.ddl.catalog import Catalog

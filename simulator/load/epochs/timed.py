@@ -10,6 +10,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from simulator.errors import SimulatorError, UserError
+from simulator.generate.values.distinct import distinct_columns, tells
+from simulator.generate.values.generators import Reference, Template
 from simulator.load.epochs.statements import truncate_refusals
 from simulator.load.epochs.states import (
     PlanState,
@@ -25,8 +27,6 @@ from simulator.run.plan.snapshot_pairs import emptied_partitions, renamed_tables
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import RunPosition
 from simulator.run.plan.versions import EVERYTHING
-from simulator.sources.generate.values.distinct import distinct_columns, tells
-from simulator.sources.generate.values.generators import Reference, Template
 from simulator.ticdc import dispatch
 from simulator.ticdc.rules import ChangefeedRules, check_tables
 from simulator.tidb.ddl.catalog import Catalog, object_key

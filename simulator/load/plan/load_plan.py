@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simulator.generate.model import Model
 from simulator.settings import Settings
-from simulator.sources.generate.model import Model
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 
 if TYPE_CHECKING:
-    from simulator.sources.generate.values.generators import TableGenerators
+    from simulator.generate.values.generators import TableGenerators
 
 STATEMENT_KINDS = ("add-column", "drop-column", "add-index", "drop-index", "truncate")
 """The kinds that `[[ddl]]` accepts."""

@@ -27,6 +27,11 @@ from typing import Any
 from simulator import releases
 from simulator.errors import DdlError, ScenarioError, UserError
 from simulator.files import parse_toml, read_text
+from simulator.generate.changes.possible import check
+from simulator.generate.model import Mix, Model, TableModel
+from simulator.generate.values.generators import TableGenerators
+from simulator.generate.values.reading import parse_columns
+from simulator.generate.values.table_values import table_values
 from simulator.load.plan.ddl_entries import read_ddl
 from simulator.load.plan.definitions import (
     TableDefinition,
@@ -41,11 +46,6 @@ from simulator.load.plan.plan_keys import TABLE, TOP
 from simulator.releases import Release
 from simulator.run.steps.kind import line_of, read_keys
 from simulator.settings import Settings, merged
-from simulator.sources.generate.changes.possible import check
-from simulator.sources.generate.model import Mix, Model, TableModel
-from simulator.sources.generate.values.generators import TableGenerators
-from simulator.sources.generate.values.reading import parse_columns
-from simulator.sources.generate.values.table_values import table_values
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.toml_lines import TableLines, key_lines
 

@@ -1,4 +1,4 @@
-"""The keys of a plan file, and how each value is parsed. Keys of `[table.columns]` are in `sources/generate`.
+"""The keys of a plan file, and how each value is parsed. Keys of `[table.columns]` are in `generate`.
 
 Each parser raises UserError for an invalid value, independently of the others.
 """
@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Mapping
 
 from simulator.errors import DdlError, SqlError, UserError, did_you_mean
+from simulator.generate.model import Mix
+from simulator.generate.values.reading import parse_skew
 from simulator.load.plan import rates
 from simulator.load.plan.load_plan import STATEMENT_KINDS
 from simulator.settings import SETTINGS, Key, to_bool, to_count, to_duration_ms, to_text
-from simulator.sources.generate.model import Mix
-from simulator.sources.generate.values.reading import parse_skew
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.parser.script import split_script
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.generate.changes.timetable import Segment
 from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.epochs.epochs import PreparedLoad, schema_epochs
 from simulator.load.windows.sending import window_messages
 from simulator.run.outputs import Output
-from simulator.sources.generate.changes.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
 
 ROWS = 4096

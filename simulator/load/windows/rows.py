@@ -21,9 +21,9 @@ from simulator.engines import stages
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import UserError
+from simulator.generate.changes.stream import Stream
+from simulator.generate.model import TableRows
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch, Window
-from simulator.sources.generate.changes.stream import Stream
-from simulator.sources.generate.model import TableRows
 from simulator.sources.snapshots.physical import locate_rows
 from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.dispatch import ROW_ID

@@ -14,13 +14,13 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.cells import Places
 from simulator.errors import SqlError, UserError, did_you_mean
+from simulator.generate.model import Skew, Uniform
+from simulator.generate.rounds import ROUNDS, Round, chosen_rows, rounds
+from simulator.generate.values.generators import ColumnGenerator, NumberSequence, RowTime
+from simulator.generate.values.scripted_values import Draw, draws, is_time, keyed
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import read_rows
 from simulator.run.steps.sql import apply_events, scripted_changes, with_upstream
-from simulator.sources.generate.model import Skew, Uniform
-from simulator.sources.generate.rounds import ROUNDS, Round, chosen_rows, rounds
-from simulator.sources.generate.values.generators import ColumnGenerator, NumberSequence, RowTime
-from simulator.sources.generate.values.scripted_values import Draw, draws, is_time, keyed
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.engine.scopes.names import resolve_table
 from simulator.tidb.engine.sessions import clock

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.errors import UserError
+from simulator.generate.model import Uniform
+from simulator.generate.rounds import Round
+from simulator.generate.values.reading import DISTRIBUTIONS, parse_columns, parse_skew
 from simulator.run.steps.generate import MOST, ROWS_PER_TRANSACTION, GenerateStep
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, table_schema, to_count, to_duration_ms, to_seed, to_text
-from simulator.sources.generate.model import Uniform
-from simulator.sources.generate.rounds import Round
-from simulator.sources.generate.values.reading import DISTRIBUTIONS, parse_columns, parse_skew
 
 
 def _to_table(value: object) -> str:

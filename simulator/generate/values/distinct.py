@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from simulator.errors import SchemaError, UserError
-from simulator.sources.generate.values import generators
-from simulator.sources.generate.values.counted import COUNTED, counting_recipe
-from simulator.sources.generate.values.generators import Template
+from simulator.generate.values import generators
+from simulator.generate.values.counted import COUNTED, counting_recipe
+from simulator.generate.values.generators import Template
 from simulator.tidb.expressions.trees import definition_tree, find_column
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.table_keys import UniqueKey, columns_by_name, unique_keys

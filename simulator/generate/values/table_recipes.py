@@ -13,21 +13,16 @@ from typing import TypeVar
 import pyarrow.compute as pc
 
 from simulator.errors import UserError, did_you_mean
-from simulator.sources.generate.model import Model
-from simulator.sources.generate.values import generators
-from simulator.sources.generate.values.by_type import default_generator, make_recipe
-from simulator.sources.generate.values.counted import (
-    CountingRecipe,
-    NumberedTextRecipe,
-    auto_random_recipe,
-    counting_recipe,
-)
-from simulator.sources.generate.values.distinct import DistinctColumns, distinct_columns, fixed_columns, tells
-from simulator.sources.generate.values.distinct_templates import distinct_template
-from simulator.sources.generate.values.draws import seed_of
-from simulator.sources.generate.values.parents import Pairing, Parents, ReferenceRecipe, grows
-from simulator.sources.generate.values.probe_rows import probe_rows
-from simulator.sources.generate.values.recipes import (
+from simulator.generate.model import Model
+from simulator.generate.values import generators
+from simulator.generate.values.by_type import default_generator, make_recipe
+from simulator.generate.values.counted import CountingRecipe, NumberedTextRecipe, auto_random_recipe, counting_recipe
+from simulator.generate.values.distinct import DistinctColumns, distinct_columns, fixed_columns, tells
+from simulator.generate.values.distinct_templates import distinct_template
+from simulator.generate.values.draws import seed_of
+from simulator.generate.values.parents import Pairing, Parents, ReferenceRecipe, grows
+from simulator.generate.values.probe_rows import probe_rows
+from simulator.generate.values.recipes import (
     ColumnRandom,
     NullableRecipe,
     PooledRecipe,
@@ -37,7 +32,7 @@ from simulator.sources.generate.values.recipes import (
     UpdateCountRecipe,
     UpdateGroup,
 )
-from simulator.sources.generate.values.row_size import filling_text, share_bytes, text_capacity
+from simulator.generate.values.row_size import filling_text, share_bytes, text_capacity
 from simulator.tidb.model.table import Column, ForeignKey, Table, visible_columns
 from simulator.tidb.model.table_keys import columns_by_name
 from simulator.tidb.model.types import family, is_text

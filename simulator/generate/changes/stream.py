@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from simulator.columns.change_frame import Ints
-from simulator.sources.generate.changes.cycle import seed_of
-from simulator.sources.generate.changes.net import net_changes
-from simulator.sources.generate.changes.row_lifecycle import RowLifecycle, row_lifecycle
-from simulator.sources.generate.changes.timetable import Segment, Timetable
-from simulator.sources.generate.changes.transactions import Transactions, transactions
-from simulator.sources.generate.model import KeyChanges, Model, TableRows
+from simulator.generate.changes.cycle import seed_of
+from simulator.generate.changes.net import net_changes
+from simulator.generate.changes.row_lifecycle import RowLifecycle, row_lifecycle
+from simulator.generate.changes.timetable import Segment, Timetable
+from simulator.generate.changes.transactions import Transactions, transactions
+from simulator.generate.model import KeyChanges, Model, TableRows
 
 CHUNK = 65_536
 

@@ -11,8 +11,8 @@ from datetime import date, datetime, time
 from typing import Any
 
 from simulator.errors import UserError, did_you_mean
-from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
-from simulator.sources.generate.values import generators
+from simulator.generate.model import HotSet, Skew, Uniform, Zipf
+from simulator.generate.values import generators
 
 ACCEPTED = (
     "a provider of Faker such as 'email', a list to choose from such as ['new', 'paid'], {min = 1, max = 9}, "
@@ -86,7 +86,7 @@ def _table(value: Mapping[str, Any]) -> generators.ColumnGenerator:
 def _provider(name: object) -> generators.FakerProvider:
     if not isinstance(name, str):
         raise UserError(f"expected the name of a provider of Faker such as 'email', got {name!r}")
-    from simulator.sources.generate.values import providers  # Faker takes half a second
+    from simulator.generate.values import providers  # Faker takes half a second
 
     providers.check(name)
     return generators.FakerProvider(name)

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
-from simulator.sources.generate.model import TableRows
-from simulator.sources.generate.values.draws import GOLDEN, MASK, hashed, random_below, random_share
-from simulator.sources.generate.values.pools import PooledValues, misfit, numbers, pool
+from simulator.generate.model import TableRows
+from simulator.generate.values.draws import GOLDEN, MASK, hashed, random_below, random_share
+from simulator.generate.values.pools import PooledValues, misfit, numbers, pool
 from simulator.tidb.datums.changed_types import convert_text
 from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.model.types import ColumnType, family, is_binary

@@ -102,7 +102,7 @@ class KeyChanges:
 
 
 class RowTimes(Protocol):
-    """The times of rows' versions, as in `sources.generate.changes.stream.Stream`."""
+    """The times of rows' versions, as in `generate.changes.stream.Stream`."""
 
     def born(self, table: int, keys: Ints, since: int) -> Ints:
         """See `TableRows.born`."""

@@ -13,11 +13,11 @@ import pytest
 from support.upstreams import played
 
 from simulator.errors import UserError
-from simulator.sources.generate.model import Mix, Model, TableModel, TableRows
-from simulator.sources.generate.values.generators import TableGenerators
-from simulator.sources.generate.values.probe_rows import ProbeTimes
-from simulator.sources.generate.values.reading import parse_columns
-from simulator.sources.generate.values.table_values import TableValues, table_values
+from simulator.generate.model import Mix, Model, TableModel, TableRows
+from simulator.generate.values.generators import TableGenerators
+from simulator.generate.values.probe_rows import ProbeTimes
+from simulator.generate.values.reading import parse_columns
+from simulator.generate.values.table_values import TableValues, table_values
 from simulator.tidb.datums.changed_types import convert_text
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.table_keys import unique_keys

@@ -22,9 +22,9 @@ from functools import lru_cache
 import numpy as np
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE, Ints
-from simulator.sources.generate.changes.cycle import Cycle, cycle, seed_of, spread
-from simulator.sources.generate.changes.skew import SlotUpdates
-from simulator.sources.generate.model import Mix, TableModel
+from simulator.generate.changes.cycle import Cycle, cycle, seed_of, spread
+from simulator.generate.changes.skew import SlotUpdates
+from simulator.generate.model import Mix, TableModel
 
 MIXED = 1024
 """Minimum number of changes in a repetition of a mix."""

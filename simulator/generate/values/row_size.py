@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simulator.errors import UserError
-from simulator.sources.generate.values.generators import Text
-from simulator.sources.generate.values.pools import Documents
-from simulator.sources.generate.values.reading import LONGEST
+from simulator.generate.values.generators import Text
+from simulator.generate.values.pools import Documents
+from simulator.generate.values.reading import LONGEST
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.strings import BYTES
 

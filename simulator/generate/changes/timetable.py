@@ -18,7 +18,7 @@ from math import gcd
 import numpy as np
 
 from simulator.columns.change_frame import Ints
-from simulator.sources.generate.changes.transactions import Transactions
+from simulator.generate.changes.transactions import Transactions
 from simulator.tso import FOREVER
 
 STEPS = 1 << 14

@@ -11,9 +11,9 @@ from typing import TypeAlias, Union
 import pyarrow as pa
 
 from simulator.errors import UserError
-from simulator.sources.generate.values.generators import Range, ValueChoice
-from simulator.sources.generate.values.pools import Documents, PooledValues, Words, misfit, pool, steps
-from simulator.sources.generate.values.recipes import ColumnRandom, PooledRecipe, RangeRecipe, Recipe
+from simulator.generate.values.generators import Range, ValueChoice
+from simulator.generate.values.pools import Documents, PooledValues, Words, misfit, pool, steps
+from simulator.generate.values.recipes import ColumnRandom, PooledRecipe, RangeRecipe, Recipe
 from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from simulator.columns.cells import lengths, raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
-from simulator.sources.generate.model import TableRows
-from simulator.sources.generate.values.recipes import ColumnRandom, PooledRecipe
+from simulator.generate.model import TableRows
+from simulator.generate.values.recipes import ColumnRandom, PooledRecipe
 from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, bare_name, family, is_binary

@@ -23,9 +23,9 @@ import numpy as np
 
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import xxhash64
-from simulator.sources.generate.changes.cycle import GOLDEN, Cycle, cycle, seed_of, spread
-from simulator.sources.generate.changes.permutation import permuted, restored
-from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
+from simulator.generate.changes.cycle import GOLDEN, Cycle, cycle, seed_of, spread
+from simulator.generate.changes.permutation import permuted, restored
+from simulator.generate.model import HotSet, Skew, Uniform, Zipf
 
 SINGLE = 32
 """Number of ranks of Zipf with a class of their own."""

@@ -17,8 +17,8 @@ from functools import lru_cache
 import numpy as np
 
 from simulator.columns.change_frame import Ints
-from simulator.sources.generate.changes.cycle import seed_of, shuffled
-from simulator.sources.generate.model import Model
+from simulator.generate.changes.cycle import seed_of, shuffled
+from simulator.generate.model import Model
 
 FEWEST = 4096
 """Minimum transactions of the pattern."""

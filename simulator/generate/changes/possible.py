@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from simulator.errors import UserError
+from simulator.generate.changes.row_lifecycle import spare_rows
+from simulator.generate.changes.transactions import MOST
+from simulator.generate.model import HotSet, Mix, Model, Skew, TableModel, Zipf
 from simulator.quantities import counted
-from simulator.sources.generate.changes.row_lifecycle import spare_rows
-from simulator.sources.generate.changes.transactions import MOST
-from simulator.sources.generate.model import HotSet, Mix, Model, Skew, TableModel, Zipf
 
 CHANGES = 10_000
 """Maximum sum of a mix, divided by the common divisor of its numbers."""

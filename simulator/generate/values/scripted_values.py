@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import latin1
 from simulator.errors import UserError, did_you_mean
-from simulator.sources.generate.model import Model, TableRows
-from simulator.sources.generate.values import generators
-from simulator.sources.generate.values.by_type import FIRST_DAY, default_generator, make_recipe
-from simulator.sources.generate.values.counted import counting_recipe as counted_up
-from simulator.sources.generate.values.draws import seed_of
-from simulator.sources.generate.values.probe_rows import ProbeTimes
-from simulator.sources.generate.values.recipes import ColumnRandom, Recipe
+from simulator.generate.model import Model, TableRows
+from simulator.generate.values import generators
+from simulator.generate.values.by_type import FIRST_DAY, default_generator, make_recipe
+from simulator.generate.values.counted import counting_recipe as counted_up
+from simulator.generate.values.draws import seed_of
+from simulator.generate.values.probe_rows import ProbeTimes
+from simulator.generate.values.recipes import ColumnRandom, Recipe
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Column, ForeignKey, Table

@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.columns.cells import Places
 from simulator.errors import UserError
-from simulator.sources.generate.model import Skew, Uniform, Zipf
+from simulator.generate.model import Skew, Uniform, Zipf
 
 ROUNDS = 16
 

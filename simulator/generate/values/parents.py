@@ -14,9 +14,9 @@ import pyarrow as pa
 from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
-from simulator.sources.generate.model import TableModel, TableRows
-from simulator.sources.generate.values.draws import GOLDEN, MASK, hashed
-from simulator.sources.generate.values.recipes import Recipe
+from simulator.generate.model import TableModel, TableRows
+from simulator.generate.values.draws import GOLDEN, MASK, hashed
+from simulator.generate.values.recipes import Recipe
 from simulator.tidb.datums.changed_types import convert_text
 from simulator.tidb.ddl.column_sources import text_changes
 from simulator.tidb.model.types import ColumnType

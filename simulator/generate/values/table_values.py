@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import raw
 from simulator.errors import SchemaError, SnapshotError, UserError
-from simulator.sources.generate.model import Model, TableRows
-from simulator.sources.generate.values.by_type import default_generator, make_recipe
-from simulator.sources.generate.values.draws import seed_of
-from simulator.sources.generate.values.generators import TableGenerators
-from simulator.sources.generate.values.probe_rows import probe_rows
-from simulator.sources.generate.values.recipes import (
+from simulator.generate.model import Model, TableRows
+from simulator.generate.values.by_type import default_generator, make_recipe
+from simulator.generate.values.draws import seed_of
+from simulator.generate.values.generators import TableGenerators
+from simulator.generate.values.probe_rows import probe_rows
+from simulator.generate.values.recipes import (
     AddedRecipe,
     ColumnRandom,
     ConstantRecipe,
@@ -28,7 +28,7 @@ from simulator.sources.generate.values.recipes import (
     Recipe,
     UpdateGroup,
 )
-from simulator.sources.generate.values.table_recipes import TableRecipes, each_table
+from simulator.generate.values.table_recipes import TableRecipes, each_table
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, find_column_sources

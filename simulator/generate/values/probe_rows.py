@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.columns.change_frame import Ints
-from simulator.sources.generate.model import Model, TableRows
+from simulator.generate.model import Model, TableRows
 
 TRIED = 64
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from simulator.sources.generate.changes.stream import Stream
-from simulator.sources.generate.changes.timetable import Segment, Timetable
-from simulator.sources.generate.model import HotSet, Model, Skew, TableModel, Uniform, Zipf
+from simulator.generate.changes.stream import Stream
+from simulator.generate.changes.timetable import Segment, Timetable
+from simulator.generate.model import HotSet, Model, Skew, TableModel, Uniform, Zipf
 
 FAR = 10**12
 """Transactions, which take longer than time has numbers where one comes in a century."""

@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
+from simulator.generate.values.draws import seed_of
+from simulator.generate.values.generators import Distribution, FakerProvider, Range, Text, ValueChoice
 from simulator.quantities import counted
-from simulator.sources.generate.values.draws import seed_of
-from simulator.sources.generate.values.generators import Distribution, FakerProvider, Range, Text, ValueChoice
 from simulator.tidb.datums.columns import tidb_text
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.conversion import accepted_values
@@ -106,7 +106,7 @@ Given: TypeAlias = tuple[pa.Array, npt.NDArray[np.int64] | None]
 def _given(values: PooledValues, type: ColumnType, seed: int) -> Given:
     match values:
         case FakerProvider(name):
-            from simulator.sources.generate.values import providers  # Faker takes half a second
+            from simulator.generate.values import providers  # Faker takes half a second
 
             return pa.array(providers.pool(name, seed), pa.string()), None
         case ValueChoice(choices, weights):
@@ -242,7 +242,7 @@ def _quantile(distribution: Distribution, part: float) -> float:
 
 
 def _words(seed: int) -> pa.Array:
-    from simulator.sources.generate.values import providers  # Faker takes half a second
+    from simulator.generate.values import providers  # Faker takes half a second
 
     return pa.array(providers.pool("word", seed), pa.string())
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from simulator.sources.generate.values.counted import AutoRandomRecipe, CountingRecipe, NumberedTextRecipe
-from simulator.sources.generate.values.parents import ReferenceRecipe
-from simulator.sources.generate.values.pools import pool
-from simulator.sources.generate.values.recipes import (
+from simulator.generate.values.counted import AutoRandomRecipe, CountingRecipe, NumberedTextRecipe
+from simulator.generate.values.parents import ReferenceRecipe
+from simulator.generate.values.pools import pool
+from simulator.generate.values.recipes import (
     ConstantRecipe,
     NullableRecipe,
     PooledRecipe,
