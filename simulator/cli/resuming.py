@@ -10,10 +10,9 @@ from typing import Any
 from simulator.cli.run_report import Display
 from simulator.cli.sending import check_checkpoint
 from simulator.errors import DeliveryError, UserError
-from simulator.releases import Release
 from simulator.run import checkpoint
 from simulator.run.checkpoint import CheckpointWriter
-from simulator.run.outputs import Output
+from simulator.run.execute import PlannedRun
 from simulator.run.plan import Plan
 from simulator.signals import Stopped
 from simulator.ticdc.changefeed import Changefeed
@@ -38,13 +37,7 @@ def check_plan(options: Mapping[str, Any], planned: Plan) -> None:
 
 @contextmanager
 def with_checkpoint(
-    options: Mapping[str, Any],
-    planned: Plan,
-    output: Output,
-    changefeed: Changefeed,
-    release: Release,
-    seed: int,
-    display: Display,
+    options: Mapping[str, Any], planned_run: PlannedRun, changefeed: Changefeed, display: Display
 ) -> Iterator[CheckpointWriter | None]:
     """Yield the checkpoint writer of the run, or None without `--checkpoint`; a run that ends early says how to resume.
 
@@ -56,10 +49,12 @@ def with_checkpoint(
         return
     display.stage("looking at what the run is, for --checkpoint")
     try:
-        run = checkpoint.identity(planned, seed, release, changefeed, output.destinations)
+        run = checkpoint.identity(
+            planned_run.plan, planned_run.seed, planned_run.release, changefeed, planned_run.output.destinations
+        )
     except OSError as error:
         raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from error
-    checkpoint_writer = CheckpointWriter.open(directory, run, planned, options["resume"])
+    checkpoint_writer = CheckpointWriter.open(directory, run, planned_run.plan, options["resume"])
     try:
         yield checkpoint_writer
     except DeliveryError as error:

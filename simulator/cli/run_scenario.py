@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,8 @@ from simulator.engines.tasks.progress import Listener
 from simulator.engines.work import Engine
 from simulator.errors import DeliveryError, UserError
 from simulator.releases import Release
-from simulator.run import execute, plan
+from simulator.run import plan
+from simulator.run.execute import PlannedRun
 from simulator.run.outputs import FilesOutput, Output, StorageOutput, ended
 from simulator.run.plan import Plan
 from simulator.run.scenario import Scenario
@@ -89,24 +90,15 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     with ExitStack() as stack:
         output = stack.enter_context(output_of(planned, changefeed, release, options, place))
         display.warn(output.notes)
-        checkpoint_writer = stack.enter_context(
-            resuming.with_checkpoint(options, planned, output, changefeed, release, script.seed, display)
-        )
+        planned_run = PlannedRun(planned, output, release, script.seed, script.speed)
+        checkpoint_writer = stack.enter_context(resuming.with_checkpoint(options, planned_run, changefeed, display))
         listener = stack.enter_context(Listener(display.update, place))
         try:
             reads = bool(planned.snapshot_pairs)
             with _engines(master, options["master"], planned, display) as engines:
                 with display.following(reads):
-                    account = execute.run(
-                        engines.run,
-                        planned,
-                        output,
-                        release,
-                        script.seed,
-                        script.speed,
-                        listener,
-                        checkpoint_writer,
-                        options["truth"] is not None,
+                    account = replace(planned_run, progress=listener.driver).send(
+                        engines.run, checkpoint_writer, options["truth"] is not None
                     )
                 if account.stopped is None and all(each.error is None for each in account.delivered):
                     truth_request.write(engines.truth, output, account, display)

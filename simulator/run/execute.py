@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import tso
+from simulator.channel import DriverAddress
 from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.columns.change_sums import ChangeSums, merged_sums, sums_of_kinds
 from simulator.engines.stages import RowRules
-from simulator.engines.tasks.progress import Listener
 from simulator.engines.tasks.task import TaskReport
 from simulator.engines.work import Engine, Work
 from simulator.errors import DeliveryError, EncodeError
@@ -64,73 +64,91 @@ class RunResult:
     it was sent."""
 
 
-def run(
-    engine: Engine,
-    plan: Plan,
-    output: Output,
-    release: Release,
-    seed: int,
-    speed: float,
-    listener: Listener | None,
-    checkpoint_writer: CheckpointWriter | None = None,
-    sums: bool = False,
-) -> RunResult:
-    """Send the plan to the output, from its checkpoint on if there is one; raises SimulatorError for bad input.
+@dataclass(frozen=True)
+class PlannedRun:
+    """A plan and its output, and what the messages depend on besides."""
 
-    `sums` is whether row changes are summed. Those of a run from a checkpoint, and those that faults change, are not.
-    """
-    since = 0 if checkpoint_writer is None else checkpoint_writer.since
-    if since:
-        output.resume(since)
-        output.for_plan(plan)
+    plan: Plan
+    output: Output
+    release: Release
+    seed: int = 0
+    speed: float = 0.0
+    """As in TaskSpec."""
 
-    def sent(until: int) -> RunResult:
-        work = work_of(plan, output, release, seed, speed, listener, since)
-        if checkpoint_writer is not None:
-            work = with_checkpoint(work, checkpoint_writer)
-        spec = replace(work.spec, sums=sums and not since and not plan.faults, until=until)
-        return _account(engine(replace(work, spec=spec)), work.shuffles)
+    progress: DriverAddress | None = None
+    since: int = 0
+    """The checkpoint at which the changefeed begins; 0 for its start."""
 
-    result = sent(tso.FOREVER)
-    if result.stopped is None or plan.faults or not output.erasable:
-        return result
-    output.erase()
-    # Only now it is known where the stream ends: other partitions may have gone beyond.
-    return replace(sent(result.stopped[0]), stopped=result.stopped)
+    def send(self, engine: Engine, checkpoint_writer: CheckpointWriter | None = None, sums: bool = False) -> RunResult:
+        """Send the plan to the output, from its checkpoint on if there is one; raises SimulatorError for bad input.
 
+        `sums` is whether row changes are summed. Those of a run from a checkpoint, and those that faults change, are not.
+        """
+        plan, output = self.plan, self.output
+        since = 0 if checkpoint_writer is None else checkpoint_writer.since
+        if since:
+            output.resume(since)
+            output.for_plan(plan)
 
-def work_of(
-    plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None, since: int = 0
-) -> Work:
-    """Return the work of an engine for a plan, which a changefeed begins at a checkpoint; 0 for its start."""
-    spec = output.task_spec(
-        zip(plan.statements, plan.statement_topics, strict=True),
-        plan.timeline,
-        release,
-        tables=plan.tables,
-        routes=plan.routes,
-        options=replace(output.options, claim_check_seed=seed),
-        speed=speed,
-        start_ms=plan.timeline.start_ms,
-        progress=listener.driver if listener else None,
-        present=present_tables(plan, since) if output.options.send_all_bootstrap_at_start else (),
-    )
-    marks = spec.control_events
-    barriers = {"kafka": marks.barriers, "storage": marks.times()}.get(output.name, np.zeros(0, np.int64))
-    spec = replace(spec, barriers=tuple(barriers.tolist()))
-    played = plan.whole or plan
-    scripted = frozenset() if played.rows is None else frozenset(pc.unique(played.rows["table"]).to_pylist())
-    rules = RowRules(
-        plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations, scripted
-    )
-    before, after = (
-        tuple(scan for number, pair in enumerate(played.snapshot_pairs) for scan in scans(pair, number))
-        for scans in (before_scans, after_scans)
-    )
-    faults = InjectedFaults(plan.faults, seed) if plan.faults else None
-    comparison = comparison_of(played, seed)
-    until = tso.FOREVER if plan.stopped is None else plan.stopped.until
-    return Work(before, after, comparison, rules, spec, plan.input_bytes, played.rows, plan.older_rows, until, faults)
+        def sent(until: int) -> RunResult:
+            work = replace(self, since=since).work()
+            if checkpoint_writer is not None:
+                work = with_checkpoint(work, checkpoint_writer)
+            spec = replace(work.spec, sums=sums and not since and not plan.faults, until=until)
+            return _account(engine(replace(work, spec=spec)), work.shuffles)
+
+        result = sent(tso.FOREVER)
+        if result.stopped is None or plan.faults or not output.erasable:
+            return result
+        output.erase()
+        # Only now it is known where the stream ends: other partitions may have gone beyond.
+        return replace(sent(result.stopped[0]), stopped=result.stopped)
+
+    def work(self) -> Work:
+        """Return the work of an engine."""
+        plan, output, seed = self.plan, self.output, self.seed
+        spec = output.task_spec(
+            zip(plan.statements, plan.statement_topics, strict=True),
+            plan.timeline,
+            self.release,
+            tables=plan.tables,
+            routes=plan.routes,
+            options=replace(output.options, claim_check_seed=seed),
+            speed=self.speed,
+            start_ms=plan.timeline.start_ms,
+            progress=self.progress,
+            present=present_tables(plan, self.since) if output.options.send_all_bootstrap_at_start else (),
+        )
+        marks = spec.control_events
+        barriers = {"kafka": marks.barriers, "storage": marks.times()}.get(output.name, np.zeros(0, np.int64))
+        spec = replace(spec, barriers=tuple(barriers.tolist()))
+        played = plan.whole or plan
+        scripted = frozenset() if played.rows is None else frozenset(pc.unique(played.rows["table"]).to_pylist())
+        rules = RowRules(
+            plan.tables,
+            plan.routes,
+            plan.event_filters,
+            plan.ignored_start_ts,
+            plan.split,
+            output.destinations,
+            scripted,
+        )
+        before, after = (
+            tuple(scan for number, pair in enumerate(played.snapshot_pairs) for scan in scans(pair, number))
+            for scans in (before_scans, after_scans)
+        )
+        return Work(
+            before,
+            after,
+            comparison_of(played, seed),
+            rules,
+            spec,
+            plan.input_bytes,
+            played.rows,
+            plan.older_rows,
+            tso.FOREVER if plan.stopped is None else plan.stopped.until,
+            InjectedFaults(plan.faults, seed) if plan.faults else None,
+        )
 
 
 def comparison_of(plan: Plan, seed: int) -> Comparison:

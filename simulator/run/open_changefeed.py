@@ -21,7 +21,7 @@ from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import DeliveryError, EncodeError, SimulatorError, UserError
 from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import Release
-from simulator.run import execute
+from simulator.run.execute import PlannedRun
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan, assemble_plan
 from simulator.run.plan.step import (
@@ -342,7 +342,7 @@ class OpenChangefeed:
         plan = assemble_plan(positions, results, self._context, timeline, self.output.topics)
         output, release = self.output.for_plan(plan), self._context.rules.release
         output.grow(plan.grown)
-        work = execute.work_of(plan, output, release, self._seed, 0.0, None)
+        work = PlannedRun(plan, output, release, self._seed).work()
         ends = tuple(tso.compose(position.now_ms) for position in positions[1:]) if noted else ()
         if plan.faults:
             self.sums = None

@@ -13,7 +13,7 @@ from simulator.engines import in_process
 from simulator.engines.tasks.progress import Reporter
 from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
-from simulator.run.execute import work_of
+from simulator.run.execute import PlannedRun
 from simulator.run.outputs import MemoryOutput, Output, StorageOutput
 from simulator.run.plan import Plan
 from simulator.sinks.external_storage import ExternalStorage
@@ -55,7 +55,7 @@ def rehearse_files(plan: Plan, changefeed: Changefeed, release: Release, seed: i
 def _play(plan: Plan, output: Output, release: Release, seed: int) -> Sequence[Injection]:
     """Play a plan into an output of this process, and close it; return the faults injected."""
     faults = InjectedFaults(plan.faults, seed)
-    work = replace(work_of(plan, output.for_plan(plan), release, seed, 0.0, None), faults=faults)
+    work = replace(PlannedRun(plan, output.for_plan(plan), release, seed).work(), faults=faults)
     sent = in_process.ordered_task(work, True).into(output.sink, Reporter(None))
     output.close()
     if sent.stopped is not None:

@@ -22,9 +22,9 @@ from simulator import releases
 from simulator.broker import server
 from simulator.broker.processes import free_port
 from simulator.engines.work import Engine
-from simulator.run import execute, plan, scenario
+from simulator.run import plan, scenario
 from simulator.run.checkpoint import CheckpointWriter
-from simulator.run.execute import RunResult
+from simulator.run.execute import PlannedRun, RunResult
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.steps.derivation import SchemaChangeOptions
@@ -146,7 +146,7 @@ def planned(
 
 def sent(engine: Engine, drawn: Plan, output: Output, checkpoint: CheckpointWriter | None = None) -> RunResult:
     """Send all of a plan."""
-    account = execute.run(engine, drawn, output, releases.V8_5, 0, 0.0, None, checkpoint)
+    account = PlannedRun(drawn, output, releases.V8_5).send(engine, checkpoint)
     assert not any(partition.error for partition in account.delivered), account.delivered
     return account
 

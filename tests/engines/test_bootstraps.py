@@ -15,7 +15,8 @@ from simulator.columns.change_frame import ints
 from simulator.engines import in_process
 from simulator.engines.tasks.progress import Reporter
 from simulator.releases import Release, find
-from simulator.run import execute, outputs, scenario
+from simulator.run import outputs, scenario
+from simulator.run.execute import PlannedRun
 from simulator.run.plan import Plan, plan
 from simulator.run.plan.present import present_tables
 from simulator.sinks.memory import Message
@@ -58,7 +59,7 @@ def sent(story: Plan, changefeed: Changefeed, release: Release, owned: tuple[int
     """What a task sends that owns some partitions."""
     messages: list[Message] = []
     output = outputs.MemoryOutput(changefeed, messages)
-    task = in_process.ordered_task(execute.work_of(story, output.for_plan(story), release, 0, 0, None), True)
+    task = in_process.ordered_task(PlannedRun(story, output.for_plan(story), release).work(), True)
     every = pa.Table.from_batches(list(task.rows))
     mine = every.filter(pa.array(np.isin(ints(every.combine_chunks().to_batches()[0], "destination"), owned)))
     replace(task, rows=mine.to_batches(rows_at_once), owned=owned).into(output.sink, Reporter(None))

@@ -21,7 +21,8 @@ from simulator import releases
 from simulator.consumer.records import Record, read_records
 from simulator.engines import in_process
 from simulator.engines.work import Work
-from simulator.run import execute, outputs, plan, scenario
+from simulator.run import outputs, plan, scenario
+from simulator.run.execute import PlannedRun
 from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.ticdc.changefeed import load
 
@@ -242,8 +243,8 @@ def play_with(spark: SparkSession, before: Path, after: Path, dispatcher: str) -
         return on_spark.run(spark, work)
 
     output = outputs.Output(changefeed).for_plan(planned)
-    account = execute.run(engine, planned, output, releases.V8_5, 0, 0.0, None)
-    alone = execute.run(in_process.run, planned, output, releases.V8_5, 0, 0.0, None)
+    planned_run = PlannedRun(planned, output, releases.V8_5)
+    account, alone = planned_run.send(engine), planned_run.send(in_process.run)
     assert account.changes == alone.changes
     return account.shuffles
 

@@ -19,8 +19,9 @@ from simulator.engines import in_process
 from simulator.engines.tasks.pacing import EarlyEnd
 from simulator.engines.tasks.progress import Reporter
 from simulator.releases import V8_5
-from simulator.run import execute, outputs
+from simulator.run import outputs
 from simulator.run import scenario as scenarios
+from simulator.run.execute import PlannedRun
 from simulator.run.plan import plan
 from simulator.signals import StopRequest
 from simulator.sinks.memory import Message
@@ -160,7 +161,7 @@ def sent(path: Path, looks: int) -> tuple[list[Message], int]:
     planned = plan(scenarios.load(path).run_spec(), changefeed, V8_5)
     messages: list[Message] = []
     output = outputs.MemoryOutput(changefeed, messages)
-    work = execute.work_of(planned, output.for_plan(planned), V8_5, 0, 1e6, None)
+    work = PlannedRun(planned, output.for_plan(planned), V8_5, speed=1e6).work()
     early_end = EarlyEnd(AskedInTheEnd(looks))
     replace(in_process.ordered_task(work, True), early_end=early_end).into(output.sink, Reporter(None))
     output.close()

@@ -18,6 +18,7 @@ from simulator.engines.work import Work
 from simulator.errors import DeliveryError, UserError
 from simulator.run import checkpoint, execute, outputs, plan, scenario
 from simulator.run.checkpoint import CheckpointWriter
+from simulator.run.execute import PlannedRun
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.settings import Settings
@@ -95,7 +96,7 @@ class Story:
 
     @property
     def work(self) -> Work:
-        return execute.work_of(self.plan, self.output, self.release, 0, 0.0, None)
+        return PlannedRun(self.plan, self.output, self.release).work()
 
     @contextmanager
     def checkpoint_writer(self, resume: bool = False) -> Iterator[CheckpointWriter]:

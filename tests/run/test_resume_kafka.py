@@ -90,7 +90,7 @@ def test_a_run_whose_broker_is_gone_is_not_gone_on_with_as_something_else(
     uri = f"kafka://{kafka}/gone?protocol=open-protocol&partition-num=2"
     command = *two_tables, *RUN, uri, "--checkpoint", tmp_path / "stands", "--master", "none"
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "run", lost)
+        patch.setattr(execute.PlannedRun, "send", lost)
         assert play(*command) == 3
     start = "455000614502662144 (2025-01-01 00:00:00.001 UTC)"
     assert capsys.readouterr().err.splitlines()[-2:] == [

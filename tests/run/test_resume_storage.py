@@ -13,8 +13,9 @@ from simulator.consumer.storage.directory import open_directory
 from simulator.consumer.storage.events import FileEvent, events
 from simulator.engines import in_process
 from simulator.errors import DeliveryError, UserError
-from simulator.run import checkpoint, execute, outputs, plan, scenario
+from simulator.run import checkpoint, outputs, plan, scenario
 from simulator.run.checkpoint import CheckpointWriter
+from simulator.run.execute import PlannedRun
 from simulator.settings import Settings
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import load
@@ -54,7 +55,7 @@ class Story:
         run = checkpoint.identity(self.plan, 0, self.release, self.changefeed, output.destinations)
         writer = CheckpointWriter.open(self.home / "stands", run, self.plan, resume)
         try:
-            result = execute.run(in_process.run, self.plan, output, self.release, 0, 0.0, None, writer)
+            result = PlannedRun(self.plan, output, self.release).send(in_process.run, writer)
             require_delivered(result.delivered)
             writer.file.end()
         finally:

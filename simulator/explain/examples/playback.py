@@ -21,7 +21,7 @@ from simulator.explain.change import parse_row_change
 from simulator.explain.row import encode_image
 from simulator.explain.schema_files import catalog_from_files
 from simulator.releases import Release
-from simulator.run import execute
+from simulator.run.execute import PlannedRun
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import MemoryOutput
 from simulator.run.plan import Plan
@@ -158,7 +158,7 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
     statements = _statements(example, catalog, rules)
     messages: list[Message] = []
     plan = _plan(example, catalog, statements, rules)
-    result = execute.run(in_process.run, plan, MemoryOutput(changefeed, messages).for_plan(plan), release, 0, 0.0, None)
+    result = PlannedRun(plan, MemoryOutput(changefeed, messages).for_plan(plan), release).send(in_process.run)
     if result.stopped is not None:
         raise result.stopped[1]
     ordered = sorted(messages, key=lambda message: (message.commit_ts, message.topic, message.partition))
