@@ -115,10 +115,8 @@ class TiCDC:
 
         self._live = OpenChangefeed(
             self._output(fixtures, fixtures_format, send),
-            self._changefeed,
             release_facts,
             None if start_ts is None else tso.start_ts(str(start_ts)),
-            None,
             DEFAULT_RESOLVED_INTERVAL_MS if resolved_interval is None else tso.duration_ms(resolved_interval),
             seed,
             keep_history,

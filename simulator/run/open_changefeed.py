@@ -35,7 +35,6 @@ from simulator.run.plan.step import (
 )
 from simulator.run.steps.sql import apply_events, execute_statement, with_upstream
 from simulator.sources.snapshots import Snapshot
-from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo, with_database
 from simulator.tidb.engine.sessions.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
@@ -55,17 +54,15 @@ class OpenChangefeed:
     def __init__(
         self,
         output: Output,
-        changefeed: Changefeed,
         release: Release,
         start_ts: int | None = None,
-        over_ms: int | None = None,
         resolved_interval_ms: int = 1000,
         seed: int = 0,
         keep_history: bool = True,
     ) -> None:
         """Without `keep_history` there is no `played`, and memory does not grow with what was sent."""
         self.position = starting(start_ts or tso.DEFAULT_START_TS)
-        self._context = PlanContext(changefeed_rules(changefeed, release), start_ts, over_ms, seed)
+        self._context = PlanContext(changefeed_rules(output.changefeed, release), start_ts, None, seed)
         self._cursors = [self.position]
         """The positions before and between the results; only the first one has rows."""
 
@@ -83,7 +80,7 @@ class OpenChangefeed:
 
         self._keeps_history = keep_history
         self.output = output
-        self._resolved_interval_ms = changefeed.checkpoint_interval_ms(resolved_interval_ms)
+        self._resolved_interval_ms = output.changefeed.checkpoint_interval_ms(resolved_interval_ms)
         self._seed = seed
         self._resolved_ms = 0
         self._reporter = Reporter(None)

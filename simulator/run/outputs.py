@@ -68,7 +68,7 @@ class Output:
         """Partitions by topic."""
 
         self.destinations = Destinations((), ())
-        self._changefeed, self._messages = changefeed, messages
+        self.changefeed, self._messages = changefeed, messages
 
     @cached_property
     def sink(self) -> Sink:
@@ -135,7 +135,7 @@ class Output:
 
     def _prepare(self, topics: Sequence[str]) -> Mapping[str, int]:
         """Return the partitions of new topics; raises SimulatorError."""
-        return dict.fromkeys(topics, self._changefeed.kafka.partitions)
+        return dict.fromkeys(topics, self.changefeed.kafka.partitions)
 
     @property
     def count(self) -> int:
@@ -250,7 +250,7 @@ class KafkaOutput(Output):
             super().grow([growth])
 
     def _wanted(self, topics: Iterable[str]) -> dict[str, int | None]:
-        default = {self._changefeed.topic: self._changefeed.kafka.partition_num}
+        default = {self.changefeed.topic: self.changefeed.kafka.partition_num}
         return {**default, **dict.fromkeys(topics), **default}
 
     def _prepare(self, topics: Sequence[str]) -> Mapping[str, int]:
@@ -258,7 +258,7 @@ class KafkaOutput(Output):
 
         if all(topic in self._ready for topic in topics):
             return self._ready
-        return prepare_topics(kafka_settings(self._changefeed), self._wanted(topics)).partitions
+        return prepare_topics(kafka_settings(self.changefeed), self._wanted(topics)).partitions
 
 
 class StorageOutput(Output):

@@ -38,7 +38,7 @@ TOPICS = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "{schema}_{table}"}
 
 
 def opened_into(messages: list[Message]) -> OpenChangefeed:
-    return OpenChangefeed(MemoryOutput(load(URI), messages), load(URI), RELEASE)
+    return OpenChangefeed(MemoryOutput(load(URI), messages), RELEASE)
 
 
 def played(opened: OpenChangefeed, steps: Sequence[SnapshotStep | WaitStep] = STEPS) -> OpenChangefeed:
@@ -91,7 +91,7 @@ def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
     for complete, format in ((False, "parquet"), (True, "jsonl")):
         messages = list[Message]()
         output = FilesOutput(load(URI), directory, format, messages)
-        opened = played(OpenChangefeed(output, load(URI), RELEASE), STEPS[:2])
+        opened = played(OpenChangefeed(output, RELEASE), STEPS[:2])
         assert not directory.exists()
         opened.close(complete=complete)
         assert [path.name for path in tmp_path.iterdir()] == ["out"] * complete
@@ -114,7 +114,7 @@ def test_topics_of_kafka_come_as_they_are_met(kafka: str) -> None:
     """The messages of a step are in their topics as soon as it is played."""
     uri = f"kafka://{kafka}/live?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
     changefeed, messages = load(uri, TOPICS), list[Message]()
-    opened = OpenChangefeed(KafkaOutput(changefeed, messages=messages), changefeed, RELEASE)
+    opened = OpenChangefeed(KafkaOutput(changefeed, messages=messages), RELEASE)
     opened.play(WaitStep(1000))
     assert {each.topic for each in messages} == {"live"}
     played(opened)
@@ -153,7 +153,7 @@ def messages_of(protocol: str, tag: str, prompt: bool) -> list[Message]:
     uri = f"kafka://127.0.0.1:9092/t?protocol={protocol}&partition-num=3&enable-tidb-extension=true&max-batch-size=4"
     changefeed = load(uri, CONFIG, release)
     sent: list[Message] = []
-    opened = OpenChangefeed(MemoryOutput(changefeed, sent), changefeed, release, resolved_interval_ms=10)
+    opened = OpenChangefeed(MemoryOutput(changefeed, sent), release, resolved_interval_ms=10)
     for number, text in enumerate(STATEMENTS):
         opened.execute(text, prompt)
         if number == 10:

@@ -170,7 +170,7 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
 def _play_script(example: ReleaseExample, changefeed: Changefeed, release: Release) -> tuple[Message, ...]:
     """Return the messages of a script, without watermarks and what creates the tables."""
     messages: list[Message] = []
-    feed = OpenChangefeed(MemoryOutput(changefeed, messages), changefeed, release)
+    feed = OpenChangefeed(MemoryOutput(changefeed, messages), release)
     feed.create_database(DatabaseInfo(example.database))
     for statement in split_script(f"USE `{example.database}`; {example.tables}"):
         feed.execute(statement.text)
