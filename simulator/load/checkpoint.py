@@ -6,7 +6,7 @@ A checkpoint is written after all rows below it are acknowledged, and before its
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from operator import add
 from typing import Any
@@ -14,10 +14,9 @@ from typing import Any
 from simulator import tso
 from simulator.columns.change_sums import SumsByKind, read_sums
 from simulator.generate.changes.timetable import Segment
-from simulator.load.plan.load_plan import LoadPlan
-from simulator.releases import Release
+from simulator.load.epochs.epochs import PreparedLoad
 from simulator.run.checkpoint import changefeed_identity, short_hash
-from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.dispatch import Destinations
 
 LAST_MS = 1 << 45
 """The upper limit of a position: a TSO has 46 bits for milliseconds since 1970."""
@@ -81,22 +80,16 @@ class LoadCheckpoint:
         )
 
 
-def load_identity(
-    load: LoadPlan,
-    segments: Sequence[Segment],
-    release: Release,
-    changefeed: Changefeed,
-    start_ms: int,
-    partitions: Mapping[str, int],
-) -> dict[str, str]:
+def load_identity(prepared: PreparedLoad, to: Destinations) -> dict[str, str]:
     """Return everything that decides what a run sends, by the names that a message about a difference uses."""
-    rates = ", ".join(map(_rate, segments))
+    load, rules = prepared.load, prepared.rules
+    rates = ", ".join(map(_rate, prepared.stream.segments))
     return {
         "plan": short_hash(load.text or repr(load)),
         "--seed": str(load.model.seed),
         "--rate": rates if len(rates) <= LONGEST_RATES else short_hash(rates),
-        "--start-ts": str(tso.compose(start_ms)),
-        **changefeed_identity(release, changefeed, partitions),
+        "--start-ts": str(tso.compose(prepared.start_ms)),
+        **changefeed_identity(rules.release, rules.changefeed, dict(zip(to.topics, to.counts, strict=True))),
     }
 
 

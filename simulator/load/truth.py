@@ -15,7 +15,6 @@ from simulator.load.plan.load_plan import LoadPlan
 from simulator.run.outputs import Output
 from simulator.sources.snapshots.written import table_file
 from simulator.ticdc import dispatch
-from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.truth import directory as directories
 from simulator.truth.sent_statements import StatementMessages
@@ -29,7 +28,6 @@ PLAN = "plan.toml"
 def write(
     prepared: PreparedLoad,
     output: Output,
-    changefeed: Changefeed,
     ms: int,
     directory: Path,
     format: str = directories.FORMATS[0],
@@ -42,7 +40,8 @@ def write(
     UserError if the directory must not be replaced, DeliveryError if the disk refuses.
     """
     plan, epoch = prepared.load, next(schema_epochs(prepared, output, ms))
-    messages = StatementMessages(prepared.state.context.rules, output.options)
+    rules = prepared.rules
+    messages = StatementMessages(rules, output.options)
     tables = [
         (number, loaded, _routed_table(loaded, epoch))
         for number, loaded in enumerate(epoch.tables)
@@ -59,8 +58,8 @@ def write(
         about = directories.about(
             "load",
             plan.name,
-            prepared.state.context.rules.release,
-            changefeed,
+            rules.release,
+            rules.changefeed,
             dict(zip(to.topics, to.counts, strict=True)),
             tso.compose(prepared.start_ms),
             watermark,

@@ -37,7 +37,7 @@ Texts = dict[str, str | None] | None
 
 
 def written(run: Run, ms: int, directory: Path, format: str = "csv") -> Path:
-    truth.write(run.prepared, run.output, run.changefeed, ms, directory, format)
+    truth.write(run.prepared, run.output, ms, directory, format)
     return directory
 
 
@@ -86,7 +86,7 @@ def test_a_diff_of_two_truths_and_the_window_between_them_change_the_same_rows(t
 
 def test_a_truth_says_what_it_is(tmp_path: Path) -> None:
     run = Run(shop_plan(more="seed = 99"))
-    rows = truth.write(run.prepared, run.output, run.changefeed, 700, tmp_path / "truth")
+    rows = truth.write(run.prepared, run.output, 700, tmp_path / "truth")
     watermark = tso.compose(run.prepared.start_ms + 700)
     snapshot = snapshots.open(tmp_path / "truth")
     assert snapshot.start_ts == watermark

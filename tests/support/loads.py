@@ -84,10 +84,7 @@ class Run:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        to = self.output.destinations
-        counts = dict(zip(to.topics, to.counts, strict=True))
-        start_ms = self.prepared.start_ms
-        return load_identity(self.load, self.rates.segments, self.release, self.changefeed, start_ms, counts)
+        return load_identity(self.prepared, self.output.destinations)
 
     @property
     def begun(self) -> LoadCheckpoint:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from simulator import releases, tso
@@ -21,7 +20,7 @@ from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_storage
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
-from simulator.columns.change_sums import ChangeSums, sums_by_kind
+from simulator.columns.change_sums import sums_by_kind
 from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
@@ -65,8 +64,6 @@ class LoadRequest:
 
     plan: LoadPlan
     options: dict[str, Any]
-    changefeed: Changefeed
-    release: Release
     prepared: PreparedLoad
     rates: RateSegments
     bytes_per_row: float
@@ -77,6 +74,14 @@ class LoadRequest:
 
     rate: str
     """As it was given."""
+
+    @property
+    def changefeed(self) -> Changefeed:
+        return self.prepared.rules.changefeed
+
+    @property
+    def release(self) -> Release:
+        return self.prepared.rules.release
 
     @property
     def can_resume(self) -> bool:
@@ -143,41 +148,9 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
             )
             output = put_away.enter_context(opened)
             display.warn(output.notes)
-            ended = _run(request, output, put_away, report_options, metrics, display)
+            ended = LoadRun(request, output, display).run(put_away, report_options, metrics)
     if ended is not None:
         raise ended
-
-
-def _run(
-    request: LoadRequest,
-    output: Output,
-    put_away: ExitStack,
-    report_options: ReportOptions,
-    metrics: Metrics,
-    display: Display,
-) -> Stopped | None:
-    """Send and show the run; return the signal that stopped it at a watermark."""
-    store, begun = _checkpoint(request, output)
-    if begun.acknowledged_ms:
-        output.resume(begun.watermark)
-        if request.until_ms is not None:
-            require_possible(request.prepared, begun.acknowledged_ms + request.until_ms)
-    kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
-    stderr = is_output_taken(request.options)
-    shown = show_progress(_setup(request, output), report_options, metrics, kafka, request.search, stderr)
-    ended: Stopped | None = None
-    try:
-        with shown as progress_line, stop_gracefully() as signal:
-            lost = _name_lost_outputs(request.options, progress_line.monitor)
-            with put_away.pop_all(), lost, Listener(progress_line.update, driver_host(request.master)) as listener:
-                observers = (progress_line.monitor.sent,)
-                _send(request, output, store, begun, observers, signal, listener.driver, display)
-            if signal.number:
-                raise (ended := Stopped(signal.number))
-    except Stopped as stopped:
-        if stopped is not ended:
-            raise
-    return ended
 
 
 @contextmanager
@@ -203,11 +176,9 @@ def _read_request(
     inputs = (("the plan", plan.file), *changefeed_inputs(settings.config, changefeed))
     check_places(options, WRITTEN, inputs, changefeed.storage)
     prepared = prepare_load(plan, (), changefeed, release, plan.settings.start_ts)
-    size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
+    size = measure_bytes_per_row(prepared) if rate_setting.has_bytes else 0.0
     resolved = rates.resolve_rates(rate_setting, plan.rows_per_second, size)
-    return LoadRequest(
-        plan, options, changefeed, release, prepared.at_rate(resolved.segments), resolved, size, search, rate
-    )
+    return LoadRequest(plan, options, prepared.at_rate(resolved.segments), resolved, size, search, rate)
 
 
 def _write_truth_at(request: LoadRequest, at: str) -> None:
@@ -216,110 +187,127 @@ def _write_truth_at(request: LoadRequest, at: str) -> None:
     ts = truths.watermark(at, prepared.start_ms)
     if not truths.between_milliseconds(ts):
         raise truths.not_between(ts)
-    output = Output(request.changefeed).for_plan(prepared.plan)
-    truths.show(_write_truth(request, output, tso.physical(ts) - prepared.start_ms), options["truth"], ts)
+    output, ms = Output(request.changefeed).for_plan(prepared.plan), tso.physical(ts) - prepared.start_ms
+    rows = truth.write(prepared, output, ms, options["truth"], options["truth_format"])
+    truths.show(rows, options["truth"], ts)
 
 
-def _write_truth(
-    request: LoadRequest, output: Output, ms: int, sums: ChangeSums = MappingProxyType({})
-) -> Mapping[str, int]:
-    directory, format = request.options["truth"], request.options["truth_format"]
-    return truth.write(request.prepared, output, request.changefeed, ms, directory, format, sums)
+@dataclass(frozen=True)
+class LoadRun:
+    """A load run whose output is open."""
 
+    request: LoadRequest
+    output: Output
+    display: Display
 
-def _setup(request: LoadRequest, output: Output) -> Setup:
-    plan, to = request.plan, output.destinations
-    return Setup(
-        plan.name,
-        tuple(f"{table.schema}.{table.name}" for table in plan.model.tables),
-        dict(zip(to.topics, to.counts, strict=True)),
-        output.options.protocol,
-        request.release.name,
-        request.release.architecture,
-        plan.model.seed,
-        request.rate,
-        request.resolved_interval_ms,
-        _driver(request, output),
-        "in process" if request.master == IN_PROCESS else f"Spark, {request.master}",
-        output.name
-        if request.options["fixtures"] or request.options["console"]
-        else uri_without_secrets(request.changefeed.sink_uri),
-        request.duration,
-        request.options["consumer_group"],
-        "message" if request.changefeed.storage is None else "file",
-    )
+    def run(self, put_away: ExitStack, report_options: ReportOptions, metrics: Metrics) -> Stopped | None:
+        """Send and show the run; return the signal that stopped it at a watermark."""
+        request, output = self.request, self.output
+        store, begun = self._checkpoint()
+        if begun.acknowledged_ms:
+            output.resume(begun.watermark)
+            if request.until_ms is not None:
+                require_possible(request.prepared, begun.acknowledged_ms + request.until_ms)
+        kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
+        stderr = is_output_taken(request.options)
+        shown = show_progress(self._setup(), report_options, metrics, kafka, request.search, stderr)
+        ended: Stopped | None = None
+        try:
+            with shown as progress_line, stop_gracefully() as signal:
+                lost = _name_lost_outputs(request.options, progress_line.monitor)
+                with put_away.pop_all(), lost, Listener(progress_line.update, driver_host(request.master)) as listener:
+                    observers = (progress_line.monitor.sent,)
+                    self._send(store, begun, observers, signal, listener.driver)
+                if signal.number:
+                    raise (ended := Stopped(signal.number))
+        except Stopped as stopped:
+            if stopped is not ended:
+                raise
+        return ended
 
+    def _setup(self) -> Setup:
+        request, output = self.request, self.output
+        plan, to = request.plan, output.destinations
+        return Setup(
+            plan.name,
+            tuple(f"{table.schema}.{table.name}" for table in plan.model.tables),
+            dict(zip(to.topics, to.counts, strict=True)),
+            output.options.protocol,
+            request.release.name,
+            request.release.architecture,
+            plan.model.seed,
+            request.rate,
+            request.resolved_interval_ms,
+            self._driver(),
+            "in process" if request.master == IN_PROCESS else f"Spark, {request.master}",
+            output.name
+            if request.options["fixtures"] or request.options["console"]
+            else uri_without_secrets(request.changefeed.sink_uri),
+            request.duration,
+            request.options["consumer_group"],
+            "message" if request.changefeed.storage is None else "file",
+        )
 
-def _driver(request: LoadRequest, output: Output) -> str:
-    """Return the name of the client or other destination."""
-    if isinstance(output.settings, KafkaSettings):
-        from simulator.sinks.kafka.producers import describe_client
+    def _driver(self) -> str:
+        """Return the name of the client or other destination."""
+        if isinstance(self.output.settings, KafkaSettings):
+            from simulator.sinks.kafka.producers import describe_client
 
-        return describe_client(output.settings)
-    if request.changefeed.storage is not None:
-        return "the storage sink"
-    return "files" if request.options["fixtures"] else "the console"
+            return describe_client(self.output.settings)
+        if self.output.storage is not None:
+            return "the storage sink"
+        return "files" if self.request.options["fixtures"] else "the console"
 
+    def _checkpoint(self) -> tuple[CheckpointFile | None, LoadCheckpoint]:
+        """Return the checkpoint from which the run begins or resumes; raises UserError if it may not."""
+        request = self.request
+        identity = load_identity(request.prepared, self.output.destinations)
+        first = LoadCheckpoint(identity, request.prepared.start_ms, sums=sums_by_kind({}))
+        if not request.can_resume:
+            return None, first
+        if request.options["resume"]:
+            return checkpoint.resume(request.checkpoint, identity, LoadCheckpoint)
+        return checkpoint.begin(request.checkpoint, first), first
 
-def _checkpoint(request: LoadRequest, output: Output) -> tuple[CheckpointFile | None, LoadCheckpoint]:
-    """Return the checkpoint from which the run begins or resumes; raises UserError if it may not."""
-    prepared, to = request.prepared, output.destinations
-    identity = load_identity(
-        request.plan,
-        request.rates.segments,
-        request.release,
-        request.changefeed,
-        prepared.start_ms,
-        dict(zip(to.topics, to.counts, strict=True)),
-    )
-    first = LoadCheckpoint(identity, prepared.start_ms, sums=sums_by_kind({}))
-    if not request.can_resume:
-        return None, first
-    if request.options["resume"]:
-        return checkpoint.resume(request.checkpoint, identity, LoadCheckpoint)
-    return checkpoint.begin(request.checkpoint, first), first
-
-
-def _send(
-    request: LoadRequest,
-    output: Output,
-    store: CheckpointFile | None,
-    begun: LoadCheckpoint,
-    observers: Sequence[Observer],
-    signal: StopRequest,
-    driver: DriverAddress,
-    display: Display,
-) -> None:
-    """Send until the end, then write the truth."""
-    gc.set_threshold(GENERATION)
-    prepared = request.prepared
-    control = WindowScheduler(
-        pace_segments(request.rates),
-        prepared.stream.timetable.rows_before,
-        request.resolved_interval_ms,
-        request.duration,
-        bool(request.options["fixtures"]),
-        request.search,
-        request.bytes_per_row,
-    )
-    reporter = Reporter(driver)
-    sink = SINKS[output.name](output.settings, output.destinations.topics, reporter.waiting)
-    epochs = schema_epochs(prepared, output, begun.acknowledged_ms)
-    summed = begun.sums is not None and request.options["truth"] is not None
-    begun = begun if summed else replace(begun, sums=None)
-    reported = (replace(epoch, spec=replace(epoch.spec, progress=driver, sums=summed)) for epoch in epochs)
-    feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
-    try:
-        if request.master == IN_PROCESS:
-            feed.send_all(WindowSender(sink, reporter))
-        else:
-            _on_spark(request.master, feed, output, display)
-    finally:
-        reporter.done(())
-        feed.close()
-    if request.options["truth"] is not None:
-        display.stage("writing the truth")
-        _write_truth(request, output, feed.checkpoint.acknowledged_ms, feed.sums)
+    def _send(
+        self,
+        store: CheckpointFile | None,
+        begun: LoadCheckpoint,
+        observers: Sequence[Observer],
+        signal: StopRequest,
+        driver: DriverAddress,
+    ) -> None:
+        """Send until the end, then write the truth."""
+        gc.set_threshold(GENERATION)
+        request, output, prepared = self.request, self.output, self.request.prepared
+        control = WindowScheduler(
+            pace_segments(request.rates),
+            prepared.stream.timetable.rows_before,
+            request.resolved_interval_ms,
+            request.duration,
+            bool(request.options["fixtures"]),
+            request.search,
+            request.bytes_per_row,
+        )
+        reporter = Reporter(driver)
+        sink = SINKS[output.name](output.settings, output.destinations.topics, reporter.waiting)
+        epochs = schema_epochs(prepared, output, begun.acknowledged_ms)
+        summed = begun.sums is not None and request.options["truth"] is not None
+        begun = begun if summed else replace(begun, sums=None)
+        reported = (replace(epoch, spec=replace(epoch.spec, progress=driver, sums=summed)) for epoch in epochs)
+        feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
+        try:
+            if request.master == IN_PROCESS:
+                feed.send_all(WindowSender(sink, reporter))
+            else:
+                _on_spark(request.master, feed, output, self.display)
+        finally:
+            reporter.done(())
+            feed.close()
+        if request.options["truth"] is not None:
+            self.display.stage("writing the truth")
+            directory, format = request.options["truth"], request.options["truth_format"]
+            truth.write(prepared, output, feed.checkpoint.acknowledged_ms, directory, format, feed.sums)
 
 
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:

@@ -57,6 +57,11 @@ class PreparedLoad:
 
     state: PlanState
 
+    @property
+    def rules(self) -> ChangefeedRules:
+        """The changefeed and its release."""
+        return self.state.context.rules
+
     def at_rate(self, segments: Sequence[Segment]) -> PreparedLoad:
         """Return the run with other rates."""
         return replace(self, stream=Stream(self.load.model, tuple(segments)))

@@ -14,18 +14,17 @@ from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.epochs.epochs import PreparedLoad, schema_epochs
 from simulator.load.windows.sending import window_messages
 from simulator.run.outputs import Output
-from simulator.ticdc.changefeed import Changefeed
 
 ROWS = 4096
 PER_SECOND = 100_000.0
 
 
-def measure_bytes_per_row(prepared: PreparedLoad, changefeed: Changefeed) -> float:
+def measure_bytes_per_row(prepared: PreparedLoad) -> float:
     """Return the average size of keys and values, measured on the rows after those that tables start with."""
     prepared = prepared.at_rate((Segment(0, PER_SECOND, PER_SECOND),))
     stream = prepared.stream
     first, last = stream.milliseconds(np.array([stream.fill_transactions, stream.fill_transactions + ROWS])).tolist()
-    output = Output(changefeed).for_plan(prepared.plan)
+    output = Output(prepared.rules.changefeed).for_plan(prepared.plan)
     still = replace(prepared, load=replace(prepared.load, statements=(), timed=()))
     epoch = next(schema_epochs(still, output))
     end_ms = min(last, first + round(1000 * ROWS / PER_SECOND)) + 1
