@@ -29,7 +29,6 @@ from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan, SnapshotPair
-from simulator.run.plan.present import present_tables
 from simulator.sinks.records import DeliveryReport
 from simulator.sources.diff import ChangeClock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
@@ -117,7 +116,7 @@ class PlannedRun:
             speed=self.speed,
             start_ms=plan.timeline.start_ms,
             progress=self.progress,
-            present=present_tables(plan, self.since) if output.options.send_all_bootstrap_at_start else (),
+            present=plan.present_tables(self.since) if output.options.send_all_bootstrap_at_start else (),
         )
         marks = spec.control_events
         barriers = {"kafka": marks.barriers, "storage": marks.times()}.get(output.name, np.zeros(0, np.int64))

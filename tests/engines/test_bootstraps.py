@@ -18,7 +18,6 @@ from simulator.releases import Release, find
 from simulator.run import outputs, scenario
 from simulator.run.execute import PlannedRun
 from simulator.run.plan import Plan, plan
-from simulator.run.plan.present import present_tables
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load
 
@@ -94,7 +93,7 @@ def test_tables_are_present_from_their_creation_on_until_they_are_dropped(tmp_pa
     story = plan(scenario.load(tmp_path / "story.toml").run_spec(), load(URI, SETTINGS, simulated), simulated)
     found = []
     for since in (0, *(job.commit_ts for job in story.jobs)):
-        tables = [story.tables[number].table for number in present_tables(story, since)]
+        tables = [story.tables[number].table for number in story.present_tables(since)]
         found.append([(table.name, len(table.columns)) for table in tables])
     assert found == [[], [("a", 1)], [("b", 1)], [("b", 2)], [], [("a", 1), ("a", 1)]]
 

@@ -32,6 +32,7 @@ from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_table
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.ticdc.time_zone import zone_of_rows
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Name, Table
 
@@ -117,6 +118,17 @@ class Plan:
         """The size of all files that the comparisons read."""
         pairs = (self.whole or self).snapshot_pairs
         return sum(snapshot.size for pair in pairs for snapshot in (pair.before, pair.after))
+
+    def present_tables(self, since: int = 0) -> tuple[int, ...]:
+        """Return the replicated physical tables at a checkpoint, 0 for the start of the plan, as indexes of `tables`."""
+        first = self.positions[0]
+        catalogs = [first.catalog, *(job.applied.after for job in self.jobs if job.commit_ts <= since)]
+        last, found = since or first.start_ts, dict[tuple[str, str], tuple[int, ...]]()
+        for place in self.places:
+            name = object_key(place.table.schema, place.table.name)
+            if name in catalogs[-1].tables and self.tables[place.indexes[0]].snapshot_version <= last:
+                found[name] = place.indexes
+        return tuple(index for indexes in found.values() for index in indexes)
 
 
 def plan(script: RunSpec, changefeed: Changefeed, release: Release) -> Plan:
