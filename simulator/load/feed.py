@@ -64,7 +64,11 @@ class Feed:
         self._epochs = (self._with_bootstraps(epoch) for epoch in epochs)
         self._epoch = next(self._epochs)
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
-        self.stop_request, self._clock, self._reporter = stop_request or StopRequest(), clock, reporter
+        self.stop_request, self._clock, self._reporter = (
+            stop_request or StopRequest(),
+            clock,
+            reporter or Reporter(None),
+        )
         self._sums = None if checkpoint.sums is None else {**sums_of_kinds(checkpoint.sums)}
         self._due: ScheduledWindow | None = None
         self._handed_out = 0.0
@@ -110,11 +114,9 @@ class Feed:
         self._send_control_events()
         return self._notify(window, reports, partitions, retried)
 
-    def send_all(self, sender: WindowSender) -> None:
-        """Send all windows in this process, whose one task owns every destination; raise DeliveryError.
-
-        The sender may share the feed's sink.
-        """
+    def send_all(self) -> None:
+        """Send all windows in this process, to the same sink, whose one task owns every destination; raise DeliveryError."""
+        sender = WindowSender(self._sink, self._reporter)
         try:
             while (window := self.next()) is not None:
                 owned = range(window.epoch.spec.destinations.total)
@@ -157,8 +159,7 @@ class Feed:
             self._sink.drain()
             if self._sink.failed:
                 self._require(self._sink.close())
-            if self._reporter is not None:
-                self._reporter.acknowledged()
+            self._reporter.acknowledged()
             if ints(batch, "kind")[0] == DDL:
                 self.checkpoint = replace(self.checkpoint, statements=self.checkpoint.statements + 1)
                 self._save()

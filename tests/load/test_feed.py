@@ -17,7 +17,6 @@ from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.load.checkpoint import LoadCheckpoint
 from simulator.load.feed import Feed
 from simulator.load.reports.sent_window import SentWindow
-from simulator.load.windows.sender import WindowSender
 from simulator.run import checkpoint
 from simulator.run.checkpoint import CheckpointFile
 from simulator.signals import StopRequest
@@ -46,7 +45,7 @@ def played(
         feed = Feed(
             run.epochs(start.acknowledged_ms), run.control(seconds), sink, start, store, [seen.append], stop_request
         )
-        feed.send_all(WindowSender(sink))
+        feed.send_all()
         feed.close()
     finally:
         if store is not None:
@@ -250,7 +249,7 @@ def test_a_load_that_goes_on_has_the_sums_of_all_row_changes(tmp_path: Path) -> 
         epochs = (replace(epoch, spec=replace(epoch.spec, sums=True)) for epoch in run.epochs(start.acknowledged_ms))
         sink = MemorySink([], run.output.destinations.topics)
         feed = Feed(epochs, run.control(seconds), sink, start, store)
-        feed.send_all(WindowSender(sink))
+        feed.send_all()
         return feed
 
     first = LoadCheckpoint(run.identity, run.prepared.start_ms, sums=sums_by_kind({}))

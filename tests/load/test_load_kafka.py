@@ -28,7 +28,6 @@ from simulator.consumer.records import read_records
 from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.feed import Feed
 from simulator.load.reports.sent_window import SentWindow
-from simulator.load.windows.sender import WindowSender
 from simulator.run import outputs
 from simulator.sinks import SINKS
 from simulator.sinks.memory import MemorySink, Message
@@ -79,14 +78,14 @@ def test_a_broker_that_is_killed_and_comes_back_has_all_of_the_stream(tmp_path: 
         run, messages = Run(PLAN + DDL, "canal-json", uri=uri, toml=BY_KEY), list[Message]()
         memory = MemorySink(messages, ["broker-killed"])
         calm = Feed(run.epochs(), run.control(2.0), memory, run.begun)
-        calm.send_all(WindowSender(memory))
+        calm.send_all()
         calm.close()
 
         run.output = outputs.KafkaOutput(run.changefeed, run.prepared.plan.topics).for_plan(run.prepared.plan)
         sink = SINKS["kafka"](run.output.settings, ["broker-killed"])
         feed = Bereft(run.epochs(), run.control(2.0), sink, run.begun, directory=directory)
         began = time.monotonic()
-        feed.send_all(WindowSender(sink))
+        feed.send_all()
         feed.close()
 
         assert time.monotonic() - began > AWAY and feed.restarting is not None
@@ -132,13 +131,13 @@ def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
     run = Run(PLAN + DDL, uri=uri)
     memory = MemorySink(messages, [topic])
     feed = Feed(run.epochs(), run.control(), memory, run.begun)
-    feed.send_all(WindowSender(memory))
+    feed.send_all()
     feed.close()
     topics = run.prepared.plan.topics
     run.output = outputs.KafkaOutput(run.changefeed, topics, driver=driver).for_plan(run.prepared.plan)
     sink = SINKS["kafka"](run.output.settings, [topic])
     feed = Feed(run.epochs(), run.control(), sink, run.begun, None, [seen.append])
-    feed.send_all(WindowSender(sink))
+    feed.send_all()
     feed.close()
 
     found = list(read_records(f"{uri}open-protocol"))

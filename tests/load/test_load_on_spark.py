@@ -20,9 +20,7 @@ from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.epochs.epochs import schema_epochs
 from simulator.load.feed import Feed
 from simulator.load.reports.sent_window import SentWindow
-from simulator.load.windows.sender import WindowSender
 from simulator.run.outputs import FilesOutput, Output
-from simulator.sinks import SINKS
 from simulator.sinks.files.settings import FileSettings
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ Engine = Callable[[Feed, Output], None]
 
 
 def in_process(feed: Feed, output: Output) -> None:
-    feed.send_all(WindowSender(SINKS[output.name](output.settings, output.destinations.topics)))
+    feed.send_all()
 
 
 def play(to: Path, engine: Engine, feed_kind: type[Feed] = Feed) -> list[SentWindow]:

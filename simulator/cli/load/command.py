@@ -37,7 +37,6 @@ from simulator.load.plan.plan_file import load_plan as read_plan
 from simulator.load.plan.rates import RateSegments
 from simulator.load.scheduler import WindowScheduler, pace_segments
 from simulator.load.windows.row_size import measure_bytes_per_row
-from simulator.load.windows.sender import WindowSender
 from simulator.releases import Release
 from simulator.run import checkpoint
 from simulator.run.checkpoint import CheckpointFile
@@ -298,7 +297,7 @@ class LoadRun:
         feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
         try:
             if request.master == IN_PROCESS:
-                feed.send_all(WindowSender(sink, reporter))
+                feed.send_all()
             else:
                 _on_spark(request.master, feed, output, self.display)
         finally:
