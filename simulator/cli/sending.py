@@ -42,7 +42,7 @@ def check_checkpoint(options: Mapping[str, Any]) -> None:
 
 
 def check_client(options: Mapping[str, Any]) -> None:
-    """Check that the options of the client fit each other and the output; raises UserError."""
+    """Check that the driver fits the output; raises UserError."""
     to = _instead_of_kafka(options)
     if to is not None and options["driver"]:
         raise UserError(f"--driver {options['driver']} is about Kafka: {to} contacts none")

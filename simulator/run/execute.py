@@ -118,9 +118,7 @@ class PlannedRun:
             progress=self.progress,
             present=plan.present_tables(self.since) if output.options.send_all_bootstrap_at_start else (),
         )
-        marks = spec.control_events
-        barriers = {"kafka": marks.barriers, "storage": marks.times()}.get(output.name, np.zeros(0, np.int64))
-        spec = replace(spec, barriers=tuple(barriers.tolist()))
+        spec = replace(spec, barriers=tuple(output.barriers(spec.control_events).tolist()))
         played = plan.whole or plan
         scripted = frozenset() if played.rows is None else frozenset(pc.unique(played.rows["table"]).to_pylist())
         rules = RowRules(

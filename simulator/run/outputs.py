@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from simulator import signals
+from simulator.columns.change_frame import Ints
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
@@ -122,6 +123,10 @@ class Output:
             erasable=self.erasable,
             **{"settings": self.settings, "options": self.options} | fields,
         )
+
+    def barriers(self, control_events: ControlEvents) -> Ints:
+        """Return the commit-ts at which the tasks of a run wait until everything older is delivered."""
+        return np.zeros(0, np.int64)
 
     def _statements(
         self, statements: Iterable[tuple[DdlEvent, str]], release: Release
@@ -242,6 +247,9 @@ class KafkaOutput(Output):
         self.settings = replace(self.settings, grown=grown)
         return self
 
+    def barriers(self, control_events: ControlEvents) -> Ints:
+        return control_events.barriers
+
     def grow(self, growths: Iterable[TopicGrowth]) -> None:
         from simulator.sinks.kafka.admin import grow_topic
 
@@ -289,6 +297,9 @@ class StorageOutput(Output):
 
     def settings_for(self, tables: Sequence[PhysicalTable], routes: Sequence[Route]) -> Any:
         return replace(self.settings, tables=tuple(self._stored_tables(tables, routes)))
+
+    def barriers(self, control_events: ControlEvents) -> Ints:
+        return control_events.times()
 
     def settle(self) -> None:
         """Raise DeliveryError for a file that could not be written; rows wait for the next checkpoint."""
