@@ -122,6 +122,19 @@ def test_create_table_is_sent_without_its_options() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "(id INT PRIMARY KEY, softdelete INT)",
+        "(id INT PRIMARY KEY) /*T![softdelete] SOFTDELETE='OFF' */",
+        "(id INT PRIMARY KEY) /*T![active_active] ACTIVE_ACTIVE='OFF' */",
+    ],
+)
+def test_other_tables_are_no_tables_with_soft_deletes(definition: str) -> None:
+    create = f"CREATE TABLE t {definition}"
+    assert sent("DELETE FROM t", f"{create}; INSERT INTO t (id) VALUES (1)")[0].startswith("DELETE 1")
+
+
 def test_ticdc_stops_at_options_that_it_cannot_parse() -> None:
     ticdc = TiCDC("v26.3.4")
     with pytest.raises(SqlError, match="cannot parse SOFTDELETE and ACTIVE_ACTIVE of CREATE TABLE, and its checkpoint"):
