@@ -12,7 +12,7 @@ from simulator.ticdc.dispatch.routing import Router, router
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters
 from simulator.ticdc.filters.replication import Replication, replication
 from simulator.ticdc.time_zone import zone_of_rows
-from simulator.tidb.ddl.tables.soft_deletes import with_written_soft_deletes
+from simulator.tidb.ddl.tables.soft_deletes import written_settings
 from simulator.tidb.model.table import Name, SoftDelete, Table
 
 
@@ -63,7 +63,7 @@ def check_tables(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
     refuses for them; UserError for tables of files that are not simulated."""
     replicated = [table for table in tables if rules.replicates(table)]
     for table in replicated:
-        if with_written_soft_deletes(table, rules.release) != table:
+        if written_settings(table, rules.release):
             raise UserError(
                 f"{table.schema}.{table.name}: rows of a table with SOFTDELETE from files are not simulated; accepted: "
                 "SQL that creates and fills it"

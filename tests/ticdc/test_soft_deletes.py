@@ -201,6 +201,25 @@ def _played(protocol: str) -> Iterator[str]:
         yield said("verify", "out", *told)[1].splitlines()[0].partition(":")[0]
 
 
+@pytest.mark.parametrize("config", ["", "bdr-mode = true\nenable-active-active = true\n"])
+@pytest.mark.parametrize("key", ["", " NONCLUSTERED"])
+def test_an_insert_may_find_a_row_whose_removal_is_not_sent(
+    config: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("c.toml").write_text(config)
+    Path("story.sql").write_text(
+        f"CREATE TABLE t (id INT PRIMARY KEY{key}) {ACTIVE}; INSERT INTO t (id) VALUES (1), (2); REPLACE INTO t (id) VALUES (2);"
+        f"{OFF} DELETE FROM t WHERE id = 1; INSERT INTO t (id) VALUES (1)"
+    )
+    uri = f"file://{tmp_path / 'out'}?protocol=canal-json&enable-tidb-extension=true"
+    assert (
+        play("run", "story.sql", "--sink-uri", uri, "--config", "c.toml", "--release", "v26.3.4", "--truth", "truth")
+        == 0
+    )
+    assert said("verify", "out", "--truth", "truth").out.startswith("RIGHT")
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_truth_tells_of_the_columns_that_no_statement_does(
     protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

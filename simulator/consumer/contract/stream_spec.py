@@ -147,6 +147,7 @@ def stream_spec_of(
         codec.fidelity(options, release),
         moves_rows=not split.keys or split.several,
         deletes_absent="none" if options.enable_old_value else release.empty_deletes,
+        drops_deletes=release.soft_deletes,
         ends_marked=release.soft_deletes and not changefeed.active_active,
     )
     return StreamSpec(

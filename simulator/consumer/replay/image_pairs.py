@@ -356,6 +356,8 @@ class ImagePairBuilder:
         absent = self.fidelity.deletes_absent
         if absent == "keyed" or absent == "clustered" and (table is None or table.clustered):
             doubtful = doubtful | (ints(rows, "op") == DELETE)
+        if self.fidelity.drops_deletes and table and has_marks(table):
+            doubtful = doubtful | (ints(rows, "op") == INSERT)
         if self.fidelity.ends_marked and self.fidelity.names_operations and table and has_marks(table):
             doubtful = doubtful | (ints(rows, "op") == UPDATE)  # the old row may have been marked as deleted
         old_check = np.where(self._hides_old_row(rows) | doubtful, ANY, old_check)

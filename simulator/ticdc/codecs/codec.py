@@ -115,6 +115,9 @@ class Fidelity:
     """In which tables a DELETE may be of a row that a transaction inserts and deletes (`releases` empty_deletes): nothing
     tells it from one of a row that is not there."""
 
+    drops_deletes: bool = False
+    """Whether DELETEs of tables with SOFTDELETE are not sent (`ticdc.soft_deletes`), so that an INSERT may find its row."""
+
     ends_marked: bool = False
     """Whether an UPDATE that marks a row as deleted is sent as its DELETE (`ticdc.soft_deletes`)."""
 

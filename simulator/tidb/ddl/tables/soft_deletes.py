@@ -84,12 +84,16 @@ def with_soft_deletes(table: Table, setting: SoftDelete | None, catalog: Catalog
 
 def with_written_soft_deletes(table: Table, release: Release) -> Table:
     """Return a table of a file with the columns that the release adds for its SOFTDELETE. Raises DdlError."""
+    return with_soft_deletes(table, written_settings(table, release), build_catalog(()))
+
+
+def written_settings(table: Table, release: Release) -> SoftDelete | None:
+    """Return the settings that a table of a file says and does not have yet. Raises DdlError."""
     if table.soft_delete or not release.soft_deletes or not has_soft_delete_options(table.statement):
-        return table
+        return None
     statement = parse_ddl(table.statement)
     assert isinstance(statement, syntax.CreateTable), "it defines a table"
-    options = read_syntax(statement, table.statement, release).options
-    return with_soft_deletes(table, settings(options, None), build_catalog(()))
+    return settings(read_syntax(statement, table.statement, release).options, None)
 
 
 def alter_soft_delete(options: Iterable[syntax.TableOption], alteration: Alteration) -> SubJobs:
