@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from simulator.errors import ChangefeedError
 from simulator.releases import availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import STORAGE, STORAGE_SCHEMES
+from simulator.ticdc.changefeed.keys import DATABASE, STORAGE, STORAGE_SCHEMES
 from simulator.ticdc.changefeed.model import Kafka, Storage
 from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs.codec_options import CsvOptions
@@ -154,7 +154,9 @@ def terminator(settings: ChangefeedSettings) -> str:
 
 def warnings(settings: ChangefeedSettings, storage: Storage) -> Iterator[str]:
     """Yield the warnings of the file without those of other sinks, and one for each setting that TiCDC changes."""
-    yield from (remark for remark in settings.file.warnings if not remark.endswith(STORAGE))
+    needs_bdr = settings.file_value("(top level)", "enable-active-active")
+    effective = (STORAGE, f"bdr-mode has no effect: {DATABASE}") if needs_bdr else (STORAGE,)
+    yield from (remark for remark in settings.file.warnings if not remark.endswith(effective))
     size, workers = settings.get("file-size"), settings.get("worker-count")
     if isinstance(size, int) and size != storage.file_size:
         least = settings.release.storage_minimums[1]

@@ -383,6 +383,10 @@ def test_the_new_architecture_forgets_bdr_mode() -> None:
     assert "bdr-mode has no effect: it concerns database sinks only" in said
 
 
+def test_bdr_mode_has_an_effect_where_active_active_needs_it() -> None:
+    assert not loaded("v26.3.1", "file:///tmp/x?protocol=csv", ACTIVE + BDR, "new").warnings
+
+
 def test_the_encoder_refuses_enable_tidb_extension_too() -> None:
     for tag in ("v6.1.0", "v7.0.0"):
         with pytest.raises(ChangefeedError, match="enable-tidb-extension only supports canal-json/avro protocol"):
