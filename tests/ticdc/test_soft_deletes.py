@@ -220,6 +220,17 @@ def test_an_insert_may_find_a_row_whose_removal_is_not_sent(
     assert said("verify", "out", "--truth", "truth").out.startswith("RIGHT")
 
 
+def test_a_column_of_the_users_is_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("story.sql").write_text(
+        "CREATE TABLE t (id INT PRIMARY KEY, _tidb_softdelete_time INT);"
+        f"INSERT INTO t VALUES (1, NULL), (2, NULL); {OFF} UPDATE t SET _tidb_softdelete_time = 5; DELETE FROM t WHERE id = 2"
+    )
+    uri = f"file://{tmp_path / 'out'}?protocol=canal-json&enable-tidb-extension=true"
+    assert play("run", "story.sql", "--sink-uri", uri, "--release", "v26.3.4", "--truth", "truth") == 0
+    assert said("verify", "out", "--truth", "truth").out.startswith("RIGHT")
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_truth_tells_of_the_columns_that_no_statement_does(
     protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

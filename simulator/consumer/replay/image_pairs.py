@@ -380,7 +380,9 @@ def _has_no_old_row(rows: pa.RecordBatch) -> Mask:
 
 def has_marks(table: Table) -> bool:
     """Return whether rows tell when they were marked as deleted."""
-    return any(column.name == SOFT_DELETE_TIME for column in table.columns)
+    types = {column.name: column.type for column in table.columns}
+    mark = types.get(SOFT_DELETE_TIME)
+    return mark is not None and (mark.name, mark.decimal) == ("timestamp", 6)
 
 
 def _placed_by_bound(rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -147,6 +147,8 @@ REFUSED = [
         "8200 .*having SOFTDELETE options but SOFTDELETE = 'OFF'",
     ),
     (f"CREATE TEMPORARY TABLE x (id INT PRIMARY KEY) {SOFT}", "8200 .*is unspported on temp table"),
+    ("CREATE TEMPORARY TABLE x LIKE t", "8200 .*is unspported on temp table"),
+    ("ALTER TABLE t ADD COLUMN _tidb_origin_ts BIGINT", "1235 .*own columns .* are not simulated"),
     (f"CREATE TABLE x (id INT) {SOFT}", "8200 .*needs a primary key"),
     (f"CREATE TABLE x (id INT PRIMARY KEY, v INT UNIQUE) {SOFT}", UNIQUE),
     ("CREATE TABLE x (id INT PRIMARY KEY) SOFTDELETE = 'ON'", "1064 .*The SOFTDELETE option must be RETENTION XXX or"),

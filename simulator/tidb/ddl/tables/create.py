@@ -24,7 +24,7 @@ from simulator.tidb.ddl.partitions.partitioning import new_partitioning
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import definition_checks as checks
 from simulator.tidb.ddl.tables.options import check_ttl
-from simulator.tidb.ddl.tables.soft_deletes import settings, with_soft_deletes
+from simulator.tidb.ddl.tables.soft_deletes import NOT_TEMPORARY, settings, with_soft_deletes
 from simulator.tidb.errors import converting_errors, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl.create_table import parse_create_table
@@ -182,6 +182,8 @@ def check_copied(definition: syntax.CreateTable, model: Table) -> None:
     options = dict(model.options)
     if not definition.temporary:
         return
+    if model.soft_delete:
+        raise unsupported_error(NOT_TEMPORARY)
     if any(column.auto_random for column in model.columns):
         raise tidb_error("planner:8006", "auto_random")
     if options.get("PRE_SPLIT_REGIONS", "0").strip("0"):

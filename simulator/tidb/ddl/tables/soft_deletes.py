@@ -28,6 +28,9 @@ UNIQUE = "UNIQUE is not supported. Reason: Cannot add unique index on ACTIVE_ACT
 ADDED = {ORIGIN_TS: ColumnType("bigint", 20, unsigned=True), SOFT_DELETE_TIME: ColumnType("timestamp", decimal=6)}
 """The types of TiDB's columns (design 2025-11-05-active-active.md; pull requests 65057, and 65827 for UNSIGNED)."""
 
+OWN_COLUMNS = f"own columns {' and '.join(INTERNAL_COLUMNS)} are not simulated"
+NOT_TEMPORARY = "SOFTDELETE and ACTIVE_ACTIVE is unspported on temp table"
+
 
 def settings(options: Iterable[syntax.TableOption], old: SoftDelete | None) -> SoftDelete | None:
     """Return the settings of options, else those that a database or a table has. Raises DdlError."""
@@ -59,7 +62,7 @@ def with_soft_deletes(table: Table, setting: SoftDelete | None, catalog: Catalog
     if setting is None:
         return table
     if table.temporary:
-        raise unsupported_error("SOFTDELETE and ACTIVE_ACTIVE is unspported on temp table")
+        raise unsupported_error(NOT_TEMPORARY)
     if table.foreign_keys:
         raise unsupported_error("SOFTDELETE is unspported on table with foreign key")
     if any(referring_keys(catalog, table.schema, table.name)):
@@ -71,7 +74,7 @@ def with_soft_deletes(table: Table, setting: SoftDelete | None, catalog: Catalog
     names = INTERNAL_COLUMNS if setting.active_active else (SOFT_DELETE_TIME,)
     used = {column.name.lower() for column in table.columns}
     if not used.isdisjoint(INTERNAL_COLUMNS):
-        raise error_with_text("ddl:1235", f"own columns {' and '.join(INTERNAL_COLUMNS)} are not simulated")
+        raise error_with_text("ddl:1235", OWN_COLUMNS)
     last = table.last_ids.column
     added = tuple(Column(name, ADDED[name], id=last + place) for place, name in enumerate(names, 1))
     return replace(
@@ -128,6 +131,10 @@ def check_specs(specs: Iterable[syntax.Spec], table: Table) -> None:
         match spec:
             case syntax.DropColumn(name) if _is_internal(name):
                 raise unsupported_error("can not drop internal columns")
+            case syntax.AddColumns(columns) if any(_is_internal(column.name) for column in columns) and not (
+                {column.name.lower() for column in columns} & {column.name.lower() for column in table.columns}
+            ):
+                raise error_with_text("ddl:1235", OWN_COLUMNS)
             case syntax.ModifyColumn() | syntax.ChangeColumn() | syntax.RenameColumn() | syntax.AlterDefault():
                 if name := next(filter(_is_internal, _column_names(spec)), ""):
                     raise tidb_error("ddl:1166", name)
