@@ -196,10 +196,6 @@ STATEMENTS = grouped("""
     DROP VIEW v => schema:1051 Unknown table 'test.v'
     DROP SEQUENCE s => schema:4139 Unknown SEQUENCE: 'test.s'
     FLASHBACK TABLE nope => ddl:1105 Can't find dropped/truncated table: nope in DDL history jobs
-    CREATE TABLE l (a INT) PARTITION BY LIST (a) (PARTITION p VALUES IN (1, MAXVALUE))
-        => ddl:1656 Cannot use MAXVALUE as value in VALUES IN
-    CREATE TABLE l (a INT) PARTITION BY LIST COLUMNS (a) (PARTITION p VALUES IN (maxvalue))
-        => ddl:1656 Cannot use MAXVALUE as value in VALUES IN
     DROP VIEW t => ddl:1347 'test.t' is not VIEW
     ALTER TABLE t ADD d INT, DROP x => ddl:1091 Can't DROP 'x'; check that column/key exists
 """)
@@ -209,13 +205,6 @@ STATEMENTS = grouped("""
 def test_an_invalid_statement_raises_tidbs_error(statement: str, error: str) -> None:
     """With IF EXISTS or IF NOT EXISTS, it succeeds."""
     assert ddl_refusal("CREATE TABLE t (a INT)", statement) == error
-
-
-def test_a_list_partition_has_no_maxvalue() -> None:
-    """TiDB parses it, but raises an error."""
-    start = "CREATE TABLE l (a INT) PARTITION BY LIST (a) (PARTITION p VALUES IN (1))"
-    error = "ddl:1656 Cannot use MAXVALUE as value in VALUES IN"
-    assert ddl_refusal(start, "ALTER TABLE l ADD PARTITION (PARTITION q VALUES IN (MAXVALUE))") == error
 
 
 FAMILY = (

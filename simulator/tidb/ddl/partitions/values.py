@@ -153,13 +153,11 @@ def sort_key(value: ConstantValue, column: Column) -> bytes | None:
 
 
 def check_lists(partitioning: Partitioning, table: Table) -> None:
-    """Raise DdlError for MAXVALUE, and for duplicate members or DEFAULT."""
+    """Raise DdlError for duplicate members or DEFAULT."""
     unsigned = not partitioning.columns and is_unsigned(partitioning.expression, table)
     seen: set[object] = set()
     for partition in partitioning.partitions:
         for values in partition.values:
-            if any(text.upper() == MAXVALUE for text in values):
-                raise tidb_error("ddl:1656")
             keys = (member_key(text, place, partitioning, table, unsigned) for place, text in enumerate(values))
             member = values if values == DEFAULT else tuple(keys)
             if member in seen:

@@ -74,12 +74,10 @@ def parse_bound(cursor: Cursor) -> syntax.Expression:
 
 
 def parse_list_member(cursor: Cursor) -> Row:
-    """Parse a member of VALUES IN: a value, DEFAULT, MAXVALUE (refused later), or a row in parentheses."""
+    """Parse a member of VALUES IN: a value, DEFAULT, or a row in parentheses."""
     if cursor.begins_default():
         cursor.take()
         return (DEFAULT,)
-    if cursor.accept("MAXVALUE"):
-        return (MAXVALUE,)
     if begins_row(cursor):
         cursor.accept("ROW")
         return cursor.parenthesised_list(parse_expression)
