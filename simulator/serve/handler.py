@@ -92,7 +92,11 @@ class ClientHandler:
         if kill:
             await self._kill(int(kill[2]), (kill[1] or "").upper() == "QUERY")
             return None, StatementOutcome()
-        statement = await self.in_turn(len(text), partial(parse_sql, text, modes))
+        try:
+            statement = await self.in_turn(len(text), partial(parse_sql, text, modes))
+        except (SqlError, DdlError) as error:
+            self.client.session.refuse(error)
+            raise
         rows = await self._with_file(statement) if isinstance(statement, LoadData) else statement
         return statement, await self.run(rows, text)
 

@@ -88,6 +88,13 @@ def test_noop_functions_are_refused_unless_they_are_enabled(client: Any) -> None
         assert [row[1] for row in client.run("SHOW WARNINGS")] == [1235]
 
 
+def test_a_syntax_error_is_told_behind_the_warnings_of_the_statement_before_it(client: Any) -> None:
+    client.run("SELECT 1 / 0")
+    assert client.error("SHOW WARNINGS LIMIT 1")[0] == 1064
+    assert [row[1] for row in client.run("SHOW WARNINGS")] == [1365, 1064]
+    assert [row[1] for row in client.run("SHOW ERRORS")] == [1064]
+
+
 def test_ids_are_those_of_the_statement(client: Any) -> None:
     with client.cursor() as cursor:
         cursor.execute(f"INSERT INTO last VALUES ({2**63 - 1})")

@@ -156,13 +156,17 @@ def execute_statement(
 ) -> tuple[RunPosition, StepResult, StatementOutcome | FailedStatement]:
     """Execute one statement at `position.now_ms`; the position advances by a millisecond if it ends a transaction.
 
-    `job_logical` is the logical part of the commit-ts of DDL. Raises SqlError for a syntax error, ChangefeedStopped, and
-    SnapshotError for an unreadable snapshot.
+    `job_logical` is the logical part of the commit-ts of DDL. Raises SqlError for an unknown prepared statement,
+    ChangefeedStopped, and SnapshotError for an unreadable snapshot.
     """
     position = with_upstream(position, context)
     upstream = position.state
     assert isinstance(upstream, Upstream)
-    statement = _read(text, upstream.settings.sql_mode - DEFAULT_MODES)
+    try:
+        statement = _read(text, upstream.settings.sql_mode - DEFAULT_MODES)
+    except (SqlError, DdlError) as error:
+        after = upstream.refuse(error)
+        return replace(position, state=after, session=after.settings), StepResult(), FailedStatement(error)
     if statement is None:
         return position, StepResult(), StatementOutcome()
     resolved, _ = resolve_execute(statement, text, upstream.settings)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from simulator.columns import row_image
+from simulator.errors import DdlError, SqlError
 from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo
@@ -98,6 +99,12 @@ class Upstream:
         session = self.latest().session
         outcome = execute(session, statement, text, now_ms)
         return upstream_of(session), outcome
+
+    def refuse(self, error: SqlError | DdlError) -> Upstream:
+        """Return the upstream after a text that is no statement."""
+        session = self.latest().session
+        session.refuse(error)
+        return upstream_of(session)
 
     def rolled_back(self) -> Upstream:
         """Return the upstream without the writes of its open transaction."""
