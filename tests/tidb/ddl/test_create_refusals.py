@@ -193,3 +193,8 @@ def test_the_index_of_a_foreign_key_marks_no_column() -> None:
     made.execute("CREATE TABLE c (id INT PRIMARY KEY, p BLOB, q INT, FOREIGN KEY (q) REFERENCES p (id))")
     made.execute("INSERT INTO c VALUES (1, 'x', NULL)")
     assert b'"q":{"t":3,"f":65,"v":null}' in b"".join(message.value or b"" for message in made.messages())
+
+
+def test_a_prefix_of_the_handle_is_not_checked_as_it_is_no_index() -> None:
+    assert "PRIMARY KEY (`a`) " in shown("CREATE TABLE t (a INT, PRIMARY KEY (a(4))); SHOW CREATE TABLE t", tables())
+    assert refusal_number("CREATE TABLE t (a INT, PRIMARY KEY (a(4)) NONCLUSTERED)", tables()) == 1089

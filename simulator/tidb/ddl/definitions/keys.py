@@ -49,14 +49,14 @@ def build_keys(
     keys = all_keys(definition)
     types = {column.name: column.type for column in columns}
     resolved = [(key, tuple(resolve_part(part, names, text) for part in key.parts)) for key in keys]
-    check_parts(resolved, types, text)
     primary = find_primary(keys, text)
     primary_key = tuple(part.column for part in next((parts for key, parts in resolved if key is primary), ()))
-    if primary:
-        columns = with_primary_key(definition, columns, primary, primary_key, text)
     integer = len(primary_key) == 1 and family(types[primary_key[0]]) == "integer"
     clustered = primary is not None and is_clustered(primary, integer, clustered_index)
     indexed = [(key, parts) for key, parts in resolved if not (key is primary and clustered and integer)]
+    check_parts(indexed, types, text)
+    if primary:
+        columns = with_primary_key(definition, columns, primary, primary_key, text)
     indexes = build_indexes(indexed, key_names(keys, text))
     columnar = {id for id, (key, _) in enumerate(indexed_keys(indexed), 1) if key.kind in COLUMNAR_KINDS}
     indexes += foreign_indexes(indexed, indexes, columnar, primary_key if clustered and integer else ())
