@@ -175,7 +175,8 @@ def drop_each(
 ) -> ExecutionResult:
     """Drop tables, views or sequences one by one, each with a job of its own.
 
-    `job` lacks the name of the object. Unknown names are an error (`unknown` lists them) after all others are dropped.
+    `job` lacks the name of the object. Unknown names are an error (`unknown` lists them) after all others are dropped, or
+    a note each.
     Another error leaves those dropped that come before it (TiDB: pkg/ddl/executor.go, dropTableObject).
     """
     jobs, missing, catalog, error = [], [], session.catalog, None
@@ -191,7 +192,8 @@ def drop_each(
                 continue
             catalog = behind
         jobs.append(job.with_object(*session.existing_name(name)))
-    listed = tidb_error(unknown, ",".join(missing)) if missing else None
     if if_exists:
-        return ExecutionResult(tuple(jobs), (f"{listed.text}: no job",) if listed else (), catalog, error)
+        notes = tuple(f"{tidb_error(unknown, name).text}: no job" for name in missing)
+        return ExecutionResult(tuple(jobs), notes, catalog, error)
+    listed = tidb_error(unknown, ",".join(missing)) if missing else None
     return ExecutionResult(tuple(jobs), (), catalog, error or listed)

@@ -37,7 +37,8 @@ ANSWERS = cases("""
     SHOW FULL COLUMNS FROM p LIKE 'name' => name,varchar(20),utf8mb4_bin,NO,UNI,x,
     SHOW INDEX FROM p WHERE Expression IS NOT NULL => p,1,k,1,NULL
     SHOW CREATE DATABASE shop => shop,CREATE DATABASE `shop` /*!40100 DEFAULT CHARACTER SET utf8mb4 */
-    DROP TABLE IF EXISTS none; SHOW WARNINGS => Note,1051,Unknown table 'shop.none'
+    DROP TABLE IF EXISTS none, x.y; SHOW WARNINGS => Note,1051,Unknown table 'shop.none'; Note,1051,Unknown table 'x.y'
+    DROP TEMPORARY TABLE IF EXISTS p, q; SHOW COUNT(*) WARNINGS => 2
     SELECT 1 / 0; SHOW COUNT(*) WARNINGS => 1
     SHOW SESSION VARIABLES LIKE 'tx_isolation' => tx_isolation,REPEATABLE-READ
     SET autocommit = 0; SHOW VARIABLES WHERE Variable_name = 'autocommit' => autocommit,OFF

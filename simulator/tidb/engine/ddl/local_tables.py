@@ -109,12 +109,12 @@ def _drop(statement: syntax.DropTable, tables: TemporaryTables, names: DdlSessio
         name for name in statement.tables if object_key(name.schema or names.database, name.name) not in keys
     )
     if statement.temporary == "local" and others:
-        missing = sql_error(1051, ",".join(".".join(names.qualified_name(name)) for name in others))
+        missing = [".".join(names.qualified_name(name)) for name in others]
         if not statement.if_exists:
-            raise missing
+            raise sql_error(1051, ",".join(missing))
         for key in keys:
             tables.drop(key)
-        return StatementOutcome(warnings=(f"{missing.text}: no job",))
+        return StatementOutcome(warnings=tuple(f"{sql_error(1051, name).text}: no job" for name in missing))
     for key in keys:
         tables.drop(key)
     return replace(statement, tables=others) if others else StatementOutcome()
