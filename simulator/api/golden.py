@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.api.session import Message, records
-from simulator.consumer.event_lines import lines
 from simulator.errors import UserError, printable_json
 from simulator.files import read_text
+from simulator.reader.event_lines import lines
 from simulator.ticdc.codecs import Schema
 
 MOST = 60

@@ -12,11 +12,11 @@ from typing import Any, Self, TypeVar
 
 from simulator.api.python_values import PythonValue
 from simulator.api.session import TiCDC
-from simulator.consumer.decode import Event
 from simulator.errors import DeliveryError, SimulatorError, SqlError, UserError, did_you_mean
-from simulator.serve.calls import SimulatorCall, key_values
+from simulator.reader.decode import Event
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.database import SharedDatabase
+from simulator.serve.handler import SimulatorCall, key_values
 from simulator.serve.server import Server
 from simulator.sinks.memory import Message
 from simulator.tidb.ddl.catalog import DatabaseInfo

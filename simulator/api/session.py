@@ -17,14 +17,14 @@ from typing import Any, Self
 
 from simulator import releases, tso
 from simulator.api.python_values import PythonValue, Result, python_values, result_of
-from simulator.consumer.decode import Event, Watermark
-from simulator.consumer.message_reader import MessageReader
-from simulator.consumer.records import Record
-from simulator.consumer.storage.directory import StorageDirectory
-from simulator.consumer.storage.events import FileEvent
-from simulator.consumer.storage.events import events as file_events
-from simulator.consumer.storage.schema_files import TableSchema
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
+from simulator.reader.decode import Event, Watermark
+from simulator.reader.event_lines import MessageReader
+from simulator.reader.records import Record
+from simulator.reader.storage.directory import StorageDirectory
+from simulator.reader.storage.events import FileEvent
+from simulator.reader.storage.events import events as file_events
+from simulator.reader.storage.schema_files import TableSchema
 from simulator.releases import Release
 from simulator.run import expectations, library
 from simulator.run import scenario as scenarios
@@ -42,20 +42,19 @@ from simulator.ticdc.changefeed import Changefeed, load, load_file
 from simulator.ticdc.codecs import Schema
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo
-from simulator.tidb.engine.sessions.computed_variables import server_version
-from simulator.tidb.engine.sessions.outcome import StatementOutcome
+from simulator.tidb.engine.context import server_version
+from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.errors import error_number, sql_error, sql_error_with_text
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.restore.names import quote_name
-from simulator.tidb.storage.key_columns import column_cells
+from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.storage.row_keys import column_cells
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import CreateTable
 from simulator.truth import in_process
-from simulator.truth.expected_rows import expected_rows
-from simulator.truth.write import about_run, write
+from simulator.truth.expected_rows import about_run, expected_rows, write
 
 SINK_URI = DEFAULT_SINK_URI
 """The default; no Kafka is contacted without `send`."""
@@ -207,7 +206,7 @@ class TiCDC:
         ]
 
     def events(self, watermark: bool = True) -> list[Event]:
-        """Return `messages` decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.consumer.decode`.
+        """Return `messages` decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.reader.decode`.
 
         Of a changefeed that writes files, they are those of new files and of `metadata`, table version by table version.
         Raises UserError for a file that cannot be read.
@@ -290,9 +289,9 @@ class TiCDC:
 
         Raises ExpectationError with all differences, and UserError for unreadable input.
         """
-        from simulator.consumer.verify import verify  # takes longer than a short test
-        from simulator.consumer.verify.options import VerifyOptions
-        from simulator.consumer.verify.verification import failure_lines
+        from simulator.reader.verify.options import VerifyOptions
+        from simulator.reader.verify.verification import failure_lines
+        from simulator.reader.verify.workflow import verify  # takes longer than a short test
 
         with TemporaryDirectory() as directory:
             self.truth(truth := Path(directory, "truth"))
@@ -437,7 +436,7 @@ class TiCDC:
 
 
 def records(messages: Iterable[Message]) -> Iterator[Record]:
-    """Yield messages as records of `simulator.consumer`."""
+    """Yield messages as records of `simulator.reader`."""
     for each in messages:
         yield Record(each.topic, each.partition, each.offset, each.timestamp, each.key, each.value)
 

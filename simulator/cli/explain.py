@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli.output import show_json, show_lines, warn
+from simulator.cli.terminal import show_json, show_lines, warn
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.ddl import DdlExplained, ddl_as_dict, ddl_lines, explain_statements, statements_lines
-from simulator.explain.schema_files import catalog_from_files
+from simulator.explain.schema_differences import catalog_from_files
 from simulator.explain.table import explain_table, table_as_dict, table_lines
 from simulator.files import parse_json, read_text
 from simulator.releases import Release
@@ -20,15 +20,15 @@ from simulator.ticdc.rules import changefeed_rules, check_tables
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl.statements import parse_errors
-from simulator.tidb.parser.splitting import split_sql
+from simulator.tidb.parser.script import split_sql
 
 
 def row(change: str, schema: Path, options: dict[str, Any]) -> None:
     # slow imports that statements and tables do not need
     from simulator.explain.change import parse_row_change
     from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
-    from simulator.tidb.ddl.definitions.from_sql import create_table
-    from simulator.tidb.ddl.tables.soft_deletes import with_written_soft_deletes
+    from simulator.tidb.ddl.soft_deletes import with_written_soft_deletes
+    from simulator.tidb.ddl.table_definitions import create_table
 
     changefeed, release = _changefeed(options)
     table = with_written_soft_deletes(create_table(read_text(schema), options["database"]), release)

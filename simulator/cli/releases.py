@@ -18,12 +18,11 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from simulator.cli.output import show_json, show_lines, warn
-from simulator.cli.terminal import Terminal
+from simulator.cli.terminal import Terminal, show_json, show_lines, warn
 from simulator.errors import UserError
 from simulator.quantities import counted
 from simulator.releases.availability import describe_releases
-from simulator.releases.behaviour import Behaviour
+from simulator.releases.behaviour import ANY, Behaviour, Features
 from simulator.releases.compare import (
     ReleaseDifference,
     ReleaseLine,
@@ -33,7 +32,6 @@ from simulator.releases.compare import (
     lines,
     parse_release,
 )
-from simulator.releases.concern import ANY, Features
 from simulator.releases.release import Release
 from simulator.tidb.ddl.actions import Action
 
@@ -88,7 +86,7 @@ def _features(protocol: str | None, sink_uri: str | None, config: Path | None, c
     """Return what is known of the changefeed; raise UserError if none of the releases has its protocol."""
     if protocol is None and sink_uri is None and config is None:
         return ANY
-    from simulator.ticdc.changefeed.features import changefeed_features  # imports Arrow
+    from simulator.ticdc.changefeed.protocols import changefeed_features  # imports Arrow
 
     features, warnings = changefeed_features(protocol, sink_uri, config)
     warn(warnings)

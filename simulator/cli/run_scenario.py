@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator import releases
 from simulator.channel import DriverHost
-from simulator.cli import resuming, truth
+from simulator.cli import sending, truth
 from simulator.cli.run_report import Display, Summary
 from simulator.cli.sending import check_client, check_sink, check_storage, to_kafka
 from simulator.cli.truth import TruthRequest
@@ -40,7 +40,7 @@ from simulator.ticdc.codecs.schema_registry import SchemaManager
 from simulator.ticdc.rules import changefeed_rules
 
 if TYPE_CHECKING:
-    from simulator.truth.write import TruthEngine
+    from simulator.truth.expected_rows import TruthEngine
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     changefeed = load_file(settings.sink_uri, settings.config, release, time_zone=settings.tz or "")
     check_client(options)
     check_storage(changefeed, options)
-    resuming.check(options)
+    sending.check(options)
     inputs = (*scenario.inputs, *changefeed_inputs(settings.config, changefeed))
     check_places(options, ("summary", "fixtures", "truth", "checkpoint"), inputs, changefeed.storage)
     script = scenario.run_spec(settings, options.get("first"), options.get("last"))
@@ -71,7 +71,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     began = time.monotonic()
     display.stage("reading the snapshots' tables" if scenario.has_snapshots else "playing the statements")
     planned = plan.plan(script, changefeed, release)
-    resuming.check_plan(options, planned)
+    sending.check_plan(options, planned)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
     truth_request = TruthRequest(
@@ -91,7 +91,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         output = stack.enter_context(output_of(planned, changefeed, release, options, place))
         display.warn(output.notes)
         planned_run = PlannedRun(planned, output, release, script.seed, script.speed)
-        checkpoint_writer = stack.enter_context(resuming.with_checkpoint(options, planned_run, changefeed, display))
+        checkpoint_writer = stack.enter_context(sending.with_checkpoint(options, planned_run, changefeed, display))
         listener = stack.enter_context(Listener(display.update, place))
         try:
             reads = bool(planned.snapshot_pairs)
@@ -132,9 +132,9 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     """Check the scenario's expectations before anything is sent; raises ExpectationError."""
     if not planned.expected:
         return
-    from simulator.consumer.message_reader import MessageReader  # it takes long, and few runs expect something
+    from simulator.reader.event_lines import MessageReader  # it takes long, and few runs expect something
     from simulator.run import expectations
-    from simulator.run.rehearsal import rehearse, rehearse_files
+    from simulator.run.execute import rehearse, rehearse_files
 
     expectations.require_countable(changefeed, planned.expected)
     sent = expectations.SentEvents()
@@ -169,7 +169,10 @@ def _engines(master: str, asked: str, planned: Plan, display: Display) -> Iterat
             display.note([f"snapshots of up to {most} are compared without Spark (--master {ON_SPARK!r} uses it)"])
         yield Engines(in_process.run, _write_truth)
         return
-    from simulator.engines.spark.calls import import_spark, spark_calls  # it takes long, and few runs are on Spark
+    from simulator.engines.spark.calls import (
+        import_spark,
+        spark_calls,  # it takes long, and few runs are on Spark
+    )
 
     display.stage("starting Spark")
     spark = import_spark()
@@ -228,8 +231,8 @@ def output_of(
 
 def show_messages(batch: Any, schemas: SchemaManager) -> None:
     """Print messages decoded, one line per event."""
-    from simulator.consumer.event_lines import lines  # it takes long, and few runs print their messages
-    from simulator.consumer.records import records_of_batch
+    from simulator.reader.event_lines import lines  # it takes long, and few runs print their messages
+    from simulator.reader.records import records_of_batch
 
     texts = {id: schema.text for id, schema in dict(schemas.known).items()}
     sys.stdout.write("".join(f"{line}\n" for line in lines(records_of_batch(batch), schemas=texts)))

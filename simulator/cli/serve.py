@@ -15,13 +15,13 @@ from typing import Any
 from simulator import releases, signals, tso
 from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC, records
-from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.shell import SINK_URI
+from simulator.cli.terminal import complain, show_lines, warn
 from simulator.cli.user_files import check_places
-from simulator.consumer.event_lines import lines
 from simulator.errors import EncodeError, UserError
 from simulator.files import open_file
 from simulator.quantities import noun
+from simulator.reader.event_lines import lines
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.server import StillRunning
 

@@ -15,12 +15,12 @@ from rich.cells import cell_len
 
 from simulator import tso
 from simulator.api.session import Message, TiCDC, records
-from simulator.cli.output import complain, show_lines, warn
+from simulator.cli.terminal import complain, show_lines, warn
 from simulator.cli.user_files import check_places
-from simulator.consumer.event_lines import lines, raw_lines
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.faults import FAULTS
 from simulator.quantities import counted
+from simulator.reader.event_lines import lines, raw_lines
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.tidb.parser.script import split_script
 

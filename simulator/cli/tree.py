@@ -14,7 +14,7 @@ from simulator.cli import options as shared
 from simulator.cli.broker import broker
 from simulator.cli.help_page import Group
 from simulator.cli.options import COUNT, INPUT, PATH, PORT
-from simulator.cli.output import complain
+from simulator.cli.terminal import complain
 from simulator.errors import UserError
 from simulator.settings import AUTO, CHARSETS, PLACES, to_duration_ms
 
@@ -323,17 +323,17 @@ def inspect(
     if raw and (as_json or protocol):
         raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
     _without_pandas()
-    from simulator.cli.output import show_lines, warn
-    from simulator.consumer.storage.sources import is_storage
+    from simulator.cli.terminal import show_lines, warn
+    from simulator.reader.storage.sources import is_storage
 
     if is_storage(source):
         if raw or follow or protocol or schema_registry:
             raise UserError(
                 f"{source} has files of a storage sink: of the options only --json, --limit and --config apply"
             )
-        from simulator.consumer.records import skipped_files
-        from simulator.consumer.storage.directory import open_directory
-        from simulator.consumer.storage.lines import lines as lines_of_files
+        from simulator.reader.records import skipped_files
+        from simulator.reader.storage.directory import open_directory
+        from simulator.reader.storage.events import lines as lines_of_files
 
         directory = open_directory(source, config)
         warn(skipped_files(directory.skipped))
@@ -341,9 +341,9 @@ def inspect(
         return
     if config:
         raise UserError(f"--config is for files on storage, and {source} has none")
-    from simulator.consumer.event_lines import lines, raw_lines
-    from simulator.consumer.records import check_protocol, read_records
-    from simulator.consumer.schemas import source_schemas
+    from simulator.reader.event_lines import lines, raw_lines
+    from simulator.reader.records import check_protocol, read_records
+    from simulator.reader.schemas import source_schemas
 
     check_protocol(protocol, source)
     records = read_records(source, follow, warn)

@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from simulator import tso
-from simulator.cli.output import show_lines
 from simulator.cli.run_report import Display
-from simulator.columns.change_sums import ChangeSums
+from simulator.cli.terminal import show_lines
+from simulator.columns.change_frame import ChangeSums
 from simulator.errors import UserError
 from simulator.quantities import noun
 from simulator.run.execute import RunResult
@@ -26,8 +26,7 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
 
 if TYPE_CHECKING:
-    from simulator.truth.expected_rows import ExpectedRows
-    from simulator.truth.write import TruthEngine
+    from simulator.truth.expected_rows import ExpectedRows, TruthEngine
 
 NOW = re.compile("0+(ms|s|m|h|d)")
 TSO = re.compile("[0-9]{17,}")
@@ -146,7 +145,7 @@ class TruthRequest:
         ts: int,
         sums: ChangeSums = MappingProxyType({}),
     ) -> Mapping[str, int]:
-        from simulator.truth.write import about_run, write
+        from simulator.truth.expected_rows import about_run, write
 
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))

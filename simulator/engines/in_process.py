@@ -17,19 +17,17 @@ from simulator.channel import DriverAddress
 from simulator.columns.change_frame import ORDER, PLACED_ROWS, ROW_CHANGES, ROW_DIFFERENCES, Ints, ints
 from simulator.engines import stages
 from simulator.engines.tasks.bootstraps import sends_bootstraps, table_rows
-from simulator.engines.tasks.pacing import EarlyEnd
-from simulator.engines.tasks.progress import report_reading
-from simulator.engines.tasks.schemas import first_rows, with_schemas
+from simulator.engines.tasks.messages import first_rows, with_schemas
+from simulator.engines.tasks.progress import EarlyEnd, report_reading
 from simulator.engines.tasks.send import SendingTask, send
 from simulator.engines.tasks.task import TaskReport
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError, UserError
 from simulator.signals import StopRequest, stop_gracefully
 from simulator.sources import diff, snapshots
-from simulator.sources.claims import claims
 from simulator.sources.diff import Comparison
-from simulator.sources.handed_on import fixed_times, handed_on
 from simulator.sources.older_rows import earlier_changes
+from simulator.sources.precedence import claims, fixed_times, handed_on
 from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
 from simulator.ticdc.codecs import CODECS

@@ -29,22 +29,20 @@ from simulator.engines.pairs import paired_rows
 from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
-from simulator.engines.spark.frames import Batches, map_in_arrow, value_by_number
-from simulator.engines.spark.key_order import RowOrder, claimed, in_order, key_order, tell_all
-from simulator.engines.spark.ordered_rows import OrderedRows
-from simulator.engines.spark.shared_values import SharedValues
+from simulator.engines.spark.frames import Batches, SharedValues, map_in_arrow, value_by_number
+from simulator.engines.spark.key_order import OrderedRows, RowOrder, claimed, in_order, key_order, tell_all
 from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.bootstraps import TABLE_ROWS, merged_rows, sends_bootstraps, table_rows
+from simulator.engines.tasks.messages import FIRST_ROWS, first_rows, with_schemas
 from simulator.engines.tasks.progress import report_reading
-from simulator.engines.tasks.schemas import FIRST_ROWS, first_rows, with_schemas
 from simulator.engines.tasks.send import SendingTask, send
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
-from simulator.sources.claims import known_when_read
 from simulator.sources.diff import Comparison
 from simulator.sources.older_rows import OlderRows
+from simulator.sources.precedence import known_when_read
 from simulator.sources.snapshots import FilePiece, KeyRanges, KeyReport, TableScan, unproven_tables
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import FLUSH_BYTES

@@ -20,8 +20,7 @@ from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.dispatch import Destinations, Route
-from simulator.ticdc.filters.event_filters import EventFilters, reads_values, rule_ignoring_row
-from simulator.ticdc.filters.event_types import ROW_KINDS
+from simulator.ticdc.filters.event_filters import ROW_KINDS, EventFilters, reads_values, rule_ignoring_row
 from simulator.ticdc.filters.row_expressions import passing_rows
 from simulator.ticdc.older_rows import without_marks
 from simulator.ticdc.soft_deletes import apply_soft_deletes

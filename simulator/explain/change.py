@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.errors import UserError, did_you_mean
-from simulator.tidb.datums.columns import tidb_text
+from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.model.table import ROW_ID, Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values.conversion import accepted_values

@@ -11,20 +11,20 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns import cells, row_image
-from simulator.consumer.event_lines import as_text, quote_if_needed
 from simulator.explain.change import RowChange
 from simulator.quantities import counted
+from simulator.reader.event_lines import as_text, quote_if_needed
 from simulator.releases import V8_5, Release
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
-from simulator.ticdc.codecs.claim_check import file_uri
+from simulator.ticdc.codecs.large_messages import file_uri
 from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
-from simulator.ticdc.ddl.allow import is_eligible
+from simulator.ticdc.ddl.classify import is_eligible
 from simulator.ticdc.dispatch import ROW_ID, SINGLE_COLUMN, TS, dispatch_hashes, route, router, sent_table
 from simulator.ticdc.dispatch import choose_partitions as partitions_of
 from simulator.ticdc.filters.event_filters import reads_values, rule_ignoring_row
-from simulator.ticdc.filters.replication import filter_rule
+from simulator.ticdc.filters.filter_rules import filter_rule
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.split import changed_key_columns, split_rule
 from simulator.ticdc.table_info import flag_names, flags, handle_columns, handle_key
@@ -115,9 +115,7 @@ def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> 
     if rule is not None:
         return FilterDecision(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
     if any(reads_values(rule, table) for rule in rules.event_filters.rules):
-        from simulator.ticdc.filters.row_expressions import (
-            rule_ignoring_values,  # MySQL's functions take long to import
-        )
+        from simulator.ticdc.filters.row_expressions import rule_ignoring_values
 
         rule = rule_ignoring_values(rules.event_filters, table, encode_image(change.before), encode_image(change.after))
         if rule is not None:

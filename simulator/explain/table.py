@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from simulator.explain.schema_differences import TableView, describe, table_view
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
-from simulator.ticdc.ddl.allow import is_eligible
+from simulator.ticdc.ddl.classify import is_eligible
 from simulator.ticdc.dispatch.dispatchers import TS
 from simulator.ticdc.dispatch.routing import matching_rule, route, router
-from simulator.ticdc.filters.replication import filter_rule, replication
+from simulator.ticdc.filters.filter_rules import filter_rule, replication
 from simulator.ticdc.table_info import handle_index, handle_key
 from simulator.tidb.ddl.create_table_text import TextStyle, create_table_text
 from simulator.tidb.model.table import Table

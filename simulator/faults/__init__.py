@@ -5,34 +5,23 @@ A new fault is a subclass of `ActiveFault` and an entry in FAULTS.
 
 from __future__ import annotations
 
-from simulator.faults import (
-    broadcast,
-    broken_delivery,
-    damaged_messages,
-    late_partition,
-    lost_bootstraps,
-    message_shapes,
-    planned,
-    restarts,
-    stored_files,
-    table_order,
-)
+from simulator.faults import arrival_order, broken_delivery, control_events, damaged_messages, kind, restarts
 from simulator.faults.kind import FaultKind
 
 FAULTS: dict[str, FaultKind] = {
     "restart": restarts.RESTART,
-    "partial-broadcast": broadcast.PARTIAL_BROADCAST,
-    "repeat-watermark": broadcast.REPEAT_WATERMARK,
-    "checkpoint-lag": broadcast.CHECKPOINT_LAG,
-    "late-partition": late_partition.LATE_PARTITION,
-    "table-order": table_order.TABLE_ORDER,
+    "partial-broadcast": control_events.PARTIAL_BROADCAST,
+    "repeat-watermark": control_events.REPEAT_WATERMARK,
+    "checkpoint-lag": control_events.CHECKPOINT_LAG,
+    "late-partition": arrival_order.LATE_PARTITION,
+    "table-order": arrival_order.TABLE_ORDER,
     "move-table": restarts.MOVE_TABLE,
-    "batch": message_shapes.BATCH,
-    "message-size": planned.MESSAGE_SIZE,
-    "large-message": message_shapes.LARGE_MESSAGE,
-    "add-partitions": planned.ADD_PARTITIONS,
+    "batch": damaged_messages.BATCH,
+    "message-size": kind.MESSAGE_SIZE,
+    "large-message": damaged_messages.LARGE_MESSAGE,
+    "add-partitions": kind.ADD_PARTITIONS,
     "lose-row": broken_delivery.LOSE_ROW,
-    "lose-bootstrap": lost_bootstraps.LOSE_BOOTSTRAP,
+    "lose-bootstrap": control_events.LOSE_BOOTSTRAP,
     "row-below-watermark": broken_delivery.ROW_BELOW_WATERMARK,
     "watermark-falls": broken_delivery.WATERMARK_FALLS,
     "wrong-partition": broken_delivery.WRONG_PARTITION,
@@ -41,8 +30,8 @@ FAULTS: dict[str, FaultKind] = {
     "truncated-batch": damaged_messages.TRUNCATED_BATCH,
     "unknown-type": damaged_messages.UNKNOWN_TYPE,
     "unknown-schema": damaged_messages.UNKNOWN_SCHEMA,
-    "index-before-data": stored_files.INDEX_BEFORE_DATA,
-    "truncated-file": stored_files.TRUNCATED_FILE,
+    "index-before-data": damaged_messages.INDEX_BEFORE_DATA,
+    "truncated-file": damaged_messages.TRUNCATED_FILE,
     "truncated-row": damaged_messages.TRUNCATED_ROW,
 }
 """The kinds by the name that scenario steps, `TiCDC.fault` and the shell use."""

@@ -19,12 +19,12 @@ from simulator.faults.active import (
     ActiveFault,
     EventPiece,
     FaultContext,
+    Renumbering,
     find_next_row,
     matching_rows,
     moved,
     without_event,
 )
-from simulator.faults.history import Renumbering
 from simulator.faults.kind import KAFKA, STORAGE, illegal_fault, refuse_without_watermarks
 from simulator.settings import DURATION, Key, to_duration_ms
 from simulator.ticdc.dispatch import Destinations

@@ -1,4 +1,11 @@
-"""Illegal faults of messages and of rows in files, which test decoders. No other message or row is affected."""
+"""Illegal faults of messages and of rows in files, which test decoders. No other message or row is affected.
+
+Faults of the shape of messages: how many rows they hold, and whether they are cut down to the handle key.
+
+Rows keep their order, and a message holds only rows that the worker may put together.
+
+Faults of the files that a storage sink writes.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +17,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from simulator import limits
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import DDL, WATERMARK
 from simulator.engines.tasks.messages import FlushMessages
-from simulator.faults.active import ActiveFault, FaultContext, matching_rows
-from simulator.faults.kind import KAFKA, STORAGE, illegal_fault, release_and_protocol
+from simulator.faults.active import ActiveFault, EventPiece, FaultContext, matching_rows
+from simulator.faults.fault import FOR_KEY, TABLE_KEY, number_from
+from simulator.faults.kind import KAFKA, OF_TABLE, STORAGE, FaultKind, illegal_fault, release_and_protocol
+from simulator.settings import Key
+from simulator.sinks.records import CUT_SHORT, INDEX_ONLY
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import KeyValue
 from simulator.ticdc.codecs.schema_registry import HEADER
+from simulator.ticdc.flush import Flush
 from simulator.ticdc.rules import ChangefeedRules
 
 UNKNOWN_ID = (0x7FFFFFFF).to_bytes(4, "big")
@@ -136,4 +150,149 @@ UNKNOWN_SCHEMA = illegal_fault(
     source="Confluent's registry API: error 40403, `Schema not found`",
     active=partial(DamagedMessage, damage=_name_unknown_schema),
     refuse=_refuse_without_registry,
+)
+
+
+EVENTS_KEY = Key("events", *number_from(1, limits.FAULT_ROWS), "Rows in a message at most.")
+ROWS_KEY = Key("rows", *number_from(1, limits.FAULT_ROWS), "How many of the next rows; 1 where unsaid.")
+
+
+class SmallBatches(ActiveFault):
+    """Limits the rows of messages while it lasts."""
+
+    def flush(self, flush: Flush) -> Flush:
+        chosen = matching_rows(flush.events, self.context)
+        return _limit_batches(flush, chosen, self.context.fault.values[EVENTS_KEY.field])
+
+
+class LargeMessage(ActiveFault):
+    """Treats some of the next rows as too large."""
+
+    awaits = True
+
+    def __init__(self, context: FaultContext) -> None:
+        super().__init__(context)
+        self._left: int = context.fault.values.get(ROWS_KEY.field, 1)
+
+    def flush(self, flush: Flush) -> Flush:
+        fitting = matching_rows(flush.events, self.context)
+        chosen = fitting & (np.cumsum(fitting) <= self._left)
+        self._left -= int(chosen.sum())
+        self.over = not self._left
+        return replace(flush, large=chosen if flush.large is None else flush.large | chosen) if chosen.any() else flush
+
+
+def _limit_batches(flush: Flush, chosen: Mask, events: int) -> Flush:
+    """Limit messages to so many of the chosen rows, as if the worker's clock ticked after every so many rows (tiflow
+    v8.5.3: cdc/sink/dmlsink/mq/worker.go batchEncodeRun, 15 ms).
+    """
+    starts = np.append(True, (np.diff(flush.group) != 0) | (np.diff(chosen.astype(np.int8)) != 0))[: len(flush.group)]
+    places = np.arange(len(starts))
+    behind = places - np.maximum.accumulate(np.where(starts, places, 0))
+    return replace(flush, group=np.cumsum(starts | chosen & (behind % events == 0)))
+
+
+def _refuse_batch(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    options, release = rules.changefeed.codec, rules.release
+    codec = CODECS[options.protocol]
+    if not codec.batches:
+        return f"{release_and_protocol(rules)} puts each row into a message of its own"
+    most = codec.sizes(options, release).max_batch_size
+    if values[EVENTS_KEY.field] > most:
+        return f"events = {values[EVENTS_KEY.field]} is above max-batch-size = {most}"
+    return ""
+
+
+def _refuse_large_message(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    options, release = rules.changefeed.codec, rules.release
+    if CODECS[options.protocol].large_message_option(options, release) != "none":
+        return ""
+    return (
+        f"{release_and_protocol(rules)} has no form here for a row that is too large: "
+        "[sink.kafka-config.large-message-handle] large-message-handle-option is to be handle-key-only or claim-check, "
+        "in a release that has them"
+    )
+
+
+BATCH = FaultKind(
+    says="Messages have so many rows at most, as where the clock of TiCDC's worker ends a batch.",
+    source="tiflow v8.5.3: cdc/sink/dmlsink/mq/worker.go batchEncodeRun",
+    active=SmallBatches,
+    keys={"events": EVENTS_KEY, "table": TABLE_KEY, "for": FOR_KEY},
+    needs=("events",),
+    refuse=_refuse_batch,
+)
+LARGE_MESSAGE = FaultKind(
+    says="The next rows are sent as if they were too large: cut down to the handle key, or put into a file.",
+    source="tiflow#9442, tiflow#9490, tiflow PR#9376",
+    active=LargeMessage,
+    keys={"rows": ROWS_KEY, "table": TABLE_KEY},
+    refuse=_refuse_large_message,
+)
+
+
+class IndexBeforeData(ActiveFault):
+    """Marks rows, so that the sink holds back their files, and suppresses checkpoints, the last one of the run, too."""
+
+    def __init__(self, context: FaultContext) -> None:
+        super().__init__(context)
+        self.awaits = True
+        self._standstill = context.fault.at_ts, context.fault.until_ts - 1
+
+    def begin(self) -> Iterator[EventPiece]:
+        self.context.history.hold(*self._standstill)
+        yield from ()
+
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
+        self.awaits = self.awaits and not matching_rows(piece.events, self.context).any()
+        if piece.kind == DDL and not self.over:
+            self.over = True
+            self.context.history.release(*self._standstill)
+        if piece.kind != WATERMARK:
+            yield piece
+
+    def messages(self, made: FlushMessages) -> Iterator[FlushMessages]:
+        yield _with_file_fault(made, matching_rows(made.events, self.context), INDEX_ONLY)
+
+
+class TruncatedFile(ActiveFault):
+    awaits = True
+
+    def messages(self, made: FlushMessages) -> Iterator[FlushMessages]:
+        matching = matching_rows(made.events, self.context)
+        if self.over or not matching.any():
+            yield made
+            return
+        self.over = True
+        yield _with_file_fault(made, np.arange(len(matching)) == np.argmax(matching), CUT_SHORT)
+
+
+def _with_file_fault(made: FlushMessages, rows: Mask, fault: int) -> FlushMessages:
+    """Return the messages with a fault of the files of some rows; a message has one event."""
+    known = made.records.file_fault
+    faults = np.zeros(len(rows), np.int8) if known is None else np.asarray(known).copy()
+    faults[rows] = fault
+    return replace(made, records=replace(made.records, file_fault=pa.array(faults, pa.int8())))
+
+
+def _refuse_index_last(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    if rules.release.storage_index == "last":
+        return f"{release_and_protocol(rules)} writes the index after the file that it names"
+    return "" if rules.release.storage_index != "none" else f"{release_and_protocol(rules)} writes no index"
+
+
+INDEX_BEFORE_DATA = FaultKind(
+    says="TiCDC hangs when it has written an index: the file of rows that it names is not there, and the checkpoint "
+    "stands still. A statement ends it.",
+    source="ticdc#3784; tiflow v8.0.0: cdc/sink/dmlsink/cloudstorage/dml_worker.go flushMessages",
+    active=IndexBeforeData,
+    keys={**OF_TABLE, "for": FOR_KEY},
+    refuse=_refuse_index_last,
+    sinks=(STORAGE,),
+)
+TRUNCATED_FILE = illegal_fault(
+    says="The next file of rows ends in the middle of its last row.",
+    source="ticdc#3784, where a consumer read files that were not complete",
+    active=TruncatedFile,
+    sinks=(STORAGE,),
 )

@@ -20,9 +20,15 @@ from simulator.engines.tasks.messages import FlushMessages, encode_flush
 from simulator.engines.tasks.send import EventGroup
 from simulator.engines.tasks.task import TaskSpec
 from simulator.faults import FAULTS
-from simulator.faults.active import ActiveFault, EventPiece, FaultContext
+from simulator.faults.active import (
+    ActiveFault,
+    EventPiece,
+    FaultContext,
+    SentHistory,
+    checkpoint_standstill,
+    renumber_destinations,
+)
 from simulator.faults.fault import Fault
-from simulator.faults.history import SentHistory, checkpoint_standstill, renumber_destinations
 from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.flush import Flush
 

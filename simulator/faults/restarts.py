@@ -13,9 +13,8 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import DDL, ROW, ints
-from simulator.faults.active import ActiveFault, EventPiece, FaultContext, matching_rows
+from simulator.faults.active import ActiveFault, EventPiece, FaultContext, Renumbering, lowest_checkpoint, matching_rows
 from simulator.faults.fault import AFTER_ROWS_KEY, BACK_KEY, TABLE_KEY
-from simulator.faults.history import Renumbering, lowest_checkpoint
 from simulator.faults.kind import KAFKA, STORAGE, FaultKind
 
 

@@ -12,7 +12,7 @@ from operator import add
 from typing import Any
 
 from simulator import tso
-from simulator.columns.change_sums import SumsByKind, read_sums
+from simulator.columns.change_frame import SumsByKind, read_sums
 from simulator.generate.changes.timetable import Segment
 from simulator.load.epochs.epochs import PreparedLoad
 from simulator.run.checkpoint import changefeed_identity, short_hash

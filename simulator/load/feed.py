@@ -14,20 +14,17 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.change_frame import DDL, ints
-from simulator.columns.change_sums import ChangeSums, add_sums, sums_by_kind, sums_of_kinds
+from simulator.columns.change_frame import DDL, ChangeSums, add_sums, ints, sums_by_kind, sums_of_kinds
 from simulator.engines.tasks.bootstraps import Bootstraps
-from simulator.engines.tasks.pacing import POLL_SECONDS
-from simulator.engines.tasks.progress import Reporter
+from simulator.engines.tasks.progress import POLL_SECONDS, Reporter
 from simulator.engines.tasks.send import SinkInput, messages_of
 from simulator.engines.tasks.task import TaskReport
 from simulator.errors import DeliveryError
 from simulator.load.checkpoint import LoadCheckpoint, SentTotals
-from simulator.load.epochs.epoch import SchemaEpoch, Window
-from simulator.load.epochs.epochs import epoch_control_events
-from simulator.load.reports.sent_window import SentWindow
+from simulator.load.epochs.epochs import SchemaEpoch, Window, epoch_control_events
 from simulator.load.scheduler import ScheduledWindow, WindowScheduler
-from simulator.load.windows.sender import WindowSender
+from simulator.load.sender import WindowSender
+from simulator.load.statistics import SentWindow
 from simulator.run.checkpoint import CheckpointFile, resume_hint
 from simulator.signals import StopRequest
 from simulator.sinks.latencies import Latencies

@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from simulator.load.epochs.epoch import Pace
-from simulator.load.lag.search import RateSearch
-from simulator.load.plan.rates import RateSegments
-from simulator.load.reports.sent_window import SentWindow
+from simulator.load.epochs.epochs import Pace
+from simulator.load.lag_search import RateSearch
+from simulator.load.rates import RateSegments
+from simulator.load.statistics import SentWindow
 
 LONGEST_WINDOW = 5.0
 """The longest window in real seconds, unless the resolved interval is longer."""

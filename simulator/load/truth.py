@@ -8,10 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simulator import tso
-from simulator.columns.change_sums import ChangeSums
-from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
-from simulator.load.epochs.epochs import PreparedLoad, jobs_until, schema_epochs
-from simulator.load.plan.load_plan import LoadPlan
+from simulator.columns.change_frame import ChangeSums
+from simulator.load.epochs.epochs import EpochTable, PreparedLoad, SchemaEpoch, jobs_until, schema_epochs
+from simulator.load.load_plan import LoadPlan
 from simulator.run.outputs import Output
 from simulator.sources.snapshots.written import table_file
 from simulator.ticdc import dispatch

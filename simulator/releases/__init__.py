@@ -7,8 +7,7 @@ pkg/binlog-filter, pkg/sink/codec, pkg/common/event, logservice/schemastore).
 
 from __future__ import annotations
 
-from simulator.releases.find import DEFAULT, RELEASES, find
-from simulator.releases.release import Release
+from simulator.releases.release import DEFAULT, RELEASES, Release, find
 
 V8_5 = find(DEFAULT)
 """The default release."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from simulator.releases.find import RELEASES
-from simulator.releases.release import Release, behaviours
+from simulator.releases.release import RELEASES, Release, behaviours
 
 OPTIONS = next(behaviour for behaviour in behaviours() if behaviour.name == "options")
 

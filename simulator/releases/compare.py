@@ -9,10 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from simulator.releases.behaviour import Behaviour
-from simulator.releases.concern import ANY, Features
-from simulator.releases.find import RELEASES, find
-from simulator.releases.release import Release, behaviours
+from simulator.releases.behaviour import ANY, Behaviour, Features
+from simulator.releases.release import RELEASES, Release, behaviours, find
 
 OPEN_PROTOCOL = "open-protocol"
 

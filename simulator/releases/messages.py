@@ -1,4 +1,7 @@
-"""Behaviours of messages: the partition of rows, the split of UPDATEs, and which rows share a message."""
+"""Behaviours of messages: the partition of rows, the split of UPDATEs, and which rows share a message.
+
+Behaviours of row checksums, which Simple and Avro have.
+"""
 
 from __future__ import annotations
 
@@ -217,4 +220,26 @@ class MessageBehaviours:
         "cdc/sink/mq.go runWorker",
         then="; 0: as many as come until the next watermark.",
         values={0: "4.0–5.4", 2048: "6.0+; new"},
+    )
+
+
+CHECKSUMS = section(
+    "Row checksums", "of rows in Simple and Avro", "simple", "avro", settings=("integrity-check-level",)
+)
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ChecksumBehaviours:
+    """Row checksums."""
+
+    checksum_version: int = CHECKSUMS(
+        "The version of the checksum that TiDB of the same release stores with a row; the checksum in messages "
+        "is that of the columns in any case",
+        "cdc/entry/mounter.go verifyChecksum",
+        values={0: "4.0–8.2", 1: "8.3", 2: "8.4+; new"},
+    )
+    checksum_sorts_columns: bool = CHECKSUMS(
+        "Whether checksums go through the columns by their ids; elsewhere in table order",
+        "cdc/entry/mounter.go calculateColumnChecksum",
+        when="classic",
     )

@@ -27,7 +27,7 @@ from simulator.releases import Release
 from simulator.releases.compare import full_name
 from simulator.run.plan import Plan
 from simulator.sources.snapshots import CsvDialect, Snapshot
-from simulator.sources.snapshots.charsets import UTF8
+from simulator.sources.snapshots.quoting import UTF8
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.changefeed.model import Kafka
 from simulator.ticdc.dispatch import Destinations

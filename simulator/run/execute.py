@@ -1,6 +1,8 @@
 """Runs a plan: turns it into the work of an engine, and the reports of its tasks into a result.
 
 Every engine sends the same records for the same work.
+
+A plan played in this process before it is sent, for what a scenario expects of its messages or files.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
@@ -18,21 +22,27 @@ import pyarrow.compute as pc
 
 from simulator import tso
 from simulator.channel import DriverAddress
-from simulator.columns.change_frame import SNAPSHOT_ROWS
-from simulator.columns.change_sums import ChangeSums, merged_sums, sums_of_kinds
+from simulator.columns.change_frame import SNAPSHOT_ROWS, ChangeSums, merged_sums, sums_of_kinds
+from simulator.engines import in_process
 from simulator.engines.stages import RowRules
+from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskReport
 from simulator.engines.work import Engine, Work
 from simulator.errors import DeliveryError, EncodeError
-from simulator.faults.pipeline import InjectedFaults
+from simulator.faults.pipeline import InjectedFaults, Injection
+from simulator.reader.storage.directory import StorageDirectory
+from simulator.reader.storage.events import FileEvent, events
 from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
-from simulator.run.outputs import Output
+from simulator.run.outputs import MemoryOutput, Output, StorageOutput
 from simulator.run.plan import Plan, SnapshotPair
+from simulator.sinks.external_storage import ExternalStorage
+from simulator.sinks.memory import Message
 from simulator.sinks.records import DeliveryReport
 from simulator.sources.diff import ChangeClock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
+from simulator.ticdc.changefeed import Changefeed
 
 
 @dataclass(frozen=True)
@@ -223,3 +233,45 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
     unmet = tuple(name for report in reports for name in report.unmet)
     stopped = min((report.stopped for report in reports if report.stopped), key=itemgetter(0), default=None)
     return RunResult(tuple(delivered), rows, shuffles, sending, ended, unmet, sums, stopped)
+
+
+def rehearse(
+    plan: Plan, changefeed: Changefeed, release: Release, seed: int
+) -> tuple[list[Message], Sequence[Injection], Mapping[int, str]]:
+    """Play a plan into memory before it is sent; return all messages, the faults injected, and the schemas that
+    messages name, by id. Raises SimulatorError.
+
+    The messages equal those of the run, except if a broker allows only smaller messages.
+    """
+    messages: list[Message] = []
+    output = MemoryOutput(changefeed, messages)
+    injections = _play(plan, output, release, seed)
+    schemas = {number: schema.text for number, schema in output.schemas.known.items()}
+    return messages, injections, schemas
+
+
+def rehearse_files(plan: Plan, changefeed: Changefeed, release: Release, seed: int) -> list[FileEvent]:
+    """Play a plan into a temporary directory before it is written to its storage; return the events of all files.
+
+    CSV has the commit-ts of rows there, even if the changefeed leaves it out. Raises SimulatorError.
+    """
+    assert changefeed.storage is not None
+    codec = changefeed.codec
+    with TemporaryDirectory() as directory:
+        storage = replace(changefeed.storage, uri=Path(directory).as_uri())
+        timed = replace(codec, csv=replace(codec.csv, include_commit_ts=True))
+        changefeed = replace(changefeed, storage=storage, codec=timed)
+        output = StorageOutput(changefeed, release)
+        _play(plan, output, release, seed)
+        return list(events(StorageDirectory(ExternalStorage(storage.uri, "sink-uri"), changefeed)))
+
+
+def _play(plan: Plan, output: Output, release: Release, seed: int) -> Sequence[Injection]:
+    """Play a plan into an output of this process, and close it; return the faults injected."""
+    faults = InjectedFaults(plan.faults, seed)
+    work = replace(PlannedRun(plan, output.for_plan(plan), release, seed).work(), faults=faults)
+    sent = in_process.ordered_task(work, True).into(output.sink, Reporter(None))
+    output.close()
+    if sent.stopped is not None:
+        raise sent.stopped[1]
+    return faults.injections

@@ -18,14 +18,13 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from simulator import tso
-from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark
-from simulator.consumer.event_lines import describe, kind, quote_if_needed, value_text
-from simulator.consumer.message_reader import MessageReader
-from simulator.consumer.storage.events import FileEvent
 from simulator.errors import ExpectationError, UserError, shortened
 from simulator.faults.pipeline import Injection
-from simulator.run.plan.expectation import PlannedExpectation
+from simulator.reader.decode import DdlEvent, Event, RowEvent, Watermark
+from simulator.reader.event_lines import MessageReader, describe, kind, quote_if_needed, value_text
+from simulator.reader.storage.events import FileEvent
 from simulator.run.plan.statements import EmittedJob
+from simulator.run.plan.step import PlannedExpectation
 from simulator.sinks.memory import Message
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed

@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.files import STANDARD_STREAM, parse_toml, read_text
-from simulator.run.scenario_about import ABOUT, About, read_about
+from simulator.run.scenario import ABOUT, About, read_about
 
 PACKAGE = Path(__file__).parents[1]
 

@@ -12,12 +12,12 @@ from copy import deepcopy
 from dataclasses import replace
 
 from simulator import tso
-from simulator.columns.change_sums import ChangeSum, add_sums
+from simulator.columns.change_frame import ChangeSum, add_sums
 from simulator.engines import in_process
 from simulator.engines.tasks.bootstraps import Bootstraps
+from simulator.engines.tasks.control_events import WatermarkSchedule
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.send import SendingTask
-from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import DeliveryError, EncodeError, SimulatorError, UserError
 from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import Release
@@ -37,7 +37,7 @@ from simulator.run.steps.sql import apply_events, execute_statement, with_upstre
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo, with_database
-from simulator.tidb.engine.sessions.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
+from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.upstream import Upstream
 
 JOINED = 256

@@ -16,9 +16,8 @@ import numpy as np
 
 from simulator import signals
 from simulator.columns.change_frame import Ints
-from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
+from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl, WatermarkSchedule
 from simulator.engines.tasks.task import TaskSpec
-from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import DeliveryError
 from simulator.releases import Release
 from simulator.run.plan import Plan
@@ -27,15 +26,15 @@ from simulator.sinks.external_storage import ExternalStorage, NotWritable
 from simulator.sinks.files.directory import begin, commit, discard, empty, write_schemas
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.sinks.memory import MemorySink, Message
-from simulator.sinks.multi_sink import MultiSink
 from simulator.sinks.records import Sink, require_delivered
 from simulator.sinks.storage.settings import StorageSettings
+from simulator.sinks.wrappers import MultiSink
 from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.changefeed import Changefeed, Storage
+from simulator.ticdc.cloud_storage import StoredTable, schema_events, stored_table
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager
 from simulator.ticdc.dispatch import Destinations, Route, TopicGrowth, sent_table
-from simulator.ticdc.storage import StoredTable, schema_events, stored_table
 
 
 class Output:

@@ -17,28 +17,93 @@ snapshot = "tuesday"    # its difference to the state before, spread over …
 over = "10m"
 
 All mistakes in a file are reported at once, each with its line.
+
+The table `[about]` of a scenario file: its story, references and releases. It does not change what is sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simulator.errors import ScenarioError, UserError, did_you_mean
+from simulator.errors import ScenarioError, UserError, did_you_mean, mask_secrets
 from simulator.files import STANDARD_STREAM, parse_toml, read_content, read_standard_input, read_text
+from simulator.releases.compare import parse_release
 from simulator.run.plan import RunSpec
 from simulator.run.plan.step import ScenarioStep
-from simulator.run.scenario_about import ABOUT, About, read_about
 from simulator.run.steps import STEPS
 from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.run.steps.kind import ReadStep, StepPlace, line_of, read_keys, read_step
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.run.steps.sql import SqlStep
-from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
+from simulator.settings import (
+    DEFAULT_RESOLVED_INTERVAL_MS,
+    SETTINGS,
+    TEXT,
+    TEXTS,
+    Key,
+    Settings,
+    merged,
+    to_bool,
+    to_text,
+    to_texts,
+)
 from simulator.sources.snapshots import TextFormat
 from simulator.toml_lines import TableLines, key_lines
+
+ABOUT = "about"
+
+
+@dataclass(frozen=True)
+class About:
+    title: str = ""
+    story: str = ""
+    consumer: str = ""
+    """What a correct consumer does."""
+
+    wrong: str = ""
+    """The symptom of a wrong consumer."""
+
+    threads: tuple[str, ...] = ()
+    """Issues that ask for it, such as `tiflow#11297`."""
+
+    releases: tuple[str, ...] = ()
+    """Releases that it is meant for, such as `v8.5.3` and `new:v8.5.7`; empty for any."""
+
+    legal: bool = True
+    """False for a stream that TiCDC would not send, as a test of a checker."""
+
+
+def _to_releases(value: object) -> tuple[str, ...]:
+    """Return names of existing releases; raises UserError."""
+    for name in to_texts(value):
+        parse_release(name)
+    return to_texts(value)
+
+
+KEYS: Mapping[str, Key] = {
+    "title": Key("title", to_text, TEXT, "The scenario in a few words."),
+    "story": Key("story", to_text, TEXT, "What happens, and why it matters."),
+    "consumer": Key("consumer", to_text, TEXT, "What a right consumer does."),
+    "wrong": Key("wrong", to_text, TEXT, "What a wrong consumer would show."),
+    "threads": Key("threads", to_texts, TEXTS, "Who asked for it, such as tiflow#11297."),
+    "releases": Key("releases", _to_releases, TEXTS, "Releases it is meant for, such as v8.5.3 and new:v8.5.7."),
+    "legal": Key("legal", to_bool, {"type": "boolean"}, "False for a stream that TiCDC would not send."),
+}
+
+
+def read_about(table: object, where: Callable[[str], str], mistakes: list[str]) -> About:
+    """Parse the table, and add its mistakes to `mistakes`, each after the position that `where` gives for the key."""
+    if not isinstance(table, dict):
+        mistakes.append(f"{where(ABOUT)}about: expected a table of {', '.join(KEYS)}, got {mask_secrets(repr(table))}")
+        return About()
+    values: dict[str, Any] = read_keys(table, KEYS, where, mistakes)
+    for name, value in values.items():
+        if isinstance(value, str):
+            values[name] = " ".join(value.split())  # several lines are one paragraph
+    return About(**values)
 
 
 @dataclass(frozen=True)
@@ -141,7 +206,7 @@ def load(file: Path, charset: str | None = None) -> Scenario:
 
 def _of_sql(file: Path, charset: str) -> Scenario:
     from simulator.run.steps.sql import of_script
-    from simulator.sources.snapshots.charsets import text_of
+    from simulator.sources.snapshots.quoting import text_of
 
     try:
         if file == STANDARD_STREAM:

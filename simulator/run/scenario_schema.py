@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.run.scenario_about import ABOUT, KEYS
+from simulator.run.scenario import ABOUT, KEYS
 from simulator.run.steps import STEPS
 from simulator.run.steps.kind import NAME, NAME_KEY, StepKind
 from simulator.settings import SETTINGS, Key, table_schema

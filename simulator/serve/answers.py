@@ -9,11 +9,10 @@ from mysql_mimic import packets
 from mysql_mimic.types import Capabilities, ServerStatus, uint_1, uint_2, uint_4, uint_len
 
 from simulator.serve import wire
-from simulator.serve.clients import Client
-from simulator.tidb.engine.sessions.outcome import StatementOutcome
-from simulator.tidb.engine.sessions.result_columns import ResultColumn
+from simulator.serve.database import Client
+from simulator.tidb.engine.outcome import ResultColumn, StatementOutcome
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.syntax.dml import Insert, Update
+from simulator.tidb.syntax.queries import Insert, Update
 from simulator.tidb.syntax.session import LoadData, SqlStatement
 
 NO_FLAGS = ServerStatus(0)

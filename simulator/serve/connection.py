@@ -28,12 +28,11 @@ from simulator import limits
 from simulator.errors import DdlError, SimulatorError, SqlError
 from simulator.serve import wire
 from simulator.serve.answers import CURSOR, LAST_ROW, MORE, NO_FLAGS, Answers
-from simulator.serve.handler import ClientHandler
+from simulator.serve.handler import ClientHandler, query_text
 from simulator.serve.parameters import ParameterTypes, Reader, malformed, read_parameters
-from simulator.serve.query_text import query_text
 from simulator.serve.stream import ClientStream
-from simulator.tidb.engine.sessions.outcome import StatementOutcome
-from simulator.tidb.engine.sessions.settings import DEFAULT_SQL_MODE
+from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine.settings import DEFAULT_SQL_MODE
 from simulator.tidb.errors import sql_error
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_prepared, parse_sql

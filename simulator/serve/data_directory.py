@@ -31,14 +31,16 @@ from simulator.serve.log_records import (
     counters_as_json,
     decode_all,
     encode,
+    read_table,
     session_of,
+    table_batch,
+    write_changes,
 )
-from simulator.serve.table_files import read_table, table_batch, write_changes
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.execution import execute
-from simulator.tidb.engine.sessions.outcome import CommittedTransaction, Event
-from simulator.tidb.engine.sessions.session import Session
-from simulator.tidb.engine.sessions.settings import DEFAULT_SQL_MODE, SqlSession
+from simulator.tidb.engine.outcome import CommittedTransaction, Event
+from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, SqlSession
 from simulator.tidb.engine.upstream import upstream_of
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.database import Database

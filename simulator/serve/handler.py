@@ -1,23 +1,28 @@
-"""Executes the statements of one client, which wait for the locks of others."""
+"""Executes the statements of one client, which wait for the locks of others.
+
+The text of a query that a client sends, whose quoted texts may hold bytes that are no UTF-8.
+
+Commands of the simulator inside SQL: `CALL ticdc.fault('restart')`, or a comment `/* ticdc: fault restart */`.
+
+`CALL ticdc.wait('10s')` lets simulated time pass, `CALL ticdc.watermark()` sends a watermark.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import re
+import shlex
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from simulator.errors import DdlError, DeliveryError, SimulatorError, SqlError
-from simulator.serve.calls import SimulatorCall, split_call
-from simulator.serve.clients import Client
-from simulator.serve.database import SharedDatabase
+from simulator.serve.database import Client, SharedDatabase
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.engine.sessions.outcome import FailedStatement, StatementOutcome
-from simulator.tidb.engine.sessions.result_columns import ResultColumn, table_column
+from simulator.tidb.engine.outcome import FailedStatement, ResultColumn, StatementOutcome, table_column
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
@@ -249,3 +254,80 @@ class ClientHandler:
             raise sql_error(1146, database, name)
         schema, name = table.schema, table.name
         return [table_column(column.name, column, table, schema, name) for column in visible_columns(table)]
+
+
+QUOTED = re.compile(
+    r"""(?:_binary\s*)?('(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+")|/\*.*?\*/|--\s[^\n]*|`[^`]*`""",
+    re.DOTALL | re.IGNORECASE,
+)
+ESCAPE = re.compile(r"\\(.)|''|\"\"", re.DOTALL)
+ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
+
+
+def query_text(data: bytes) -> str:
+    """Return the text of a query. A quoted text that is no UTF-8 becomes a hexadecimal literal of its bytes."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return QUOTED.sub(_as_hexadecimal, data.decode("utf-8", "surrogateescape"))
+
+
+def _as_hexadecimal(match: re.Match[str]) -> str:
+    quoted = match[1]
+    if quoted is None:
+        return match[0]
+    try:
+        quoted.encode()
+        return match[0]
+    except UnicodeEncodeError:
+        value = ESCAPE.sub(lambda each: ESCAPED.get(each[1], each[1]) if each[1] else each[0][0], quoted[1:-1])
+        return f"X'{value.encode('utf-8', 'surrogateescape').hex()}'"
+
+
+CALL = re.compile(r"\s*CALL\s+`?ticdc`?\s*\.\s*`?(\w+)`?\s*(?:\((.*)\))?\s*", re.IGNORECASE | re.DOTALL)
+COMMENT = re.compile(r"\s*/\*\s*ticdc\s*:\s*(\w+)(.*?)\*/", re.IGNORECASE | re.DOTALL)
+ARGUMENT = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)"|([\w.]+))\s*(?:,|$)""")
+
+
+class SimulatorCall(NamedTuple):
+    name: str
+    arguments: tuple[str, ...]
+
+
+def split_call(text: str) -> tuple[SimulatorCall | None, str]:
+    """Return the command that a statement begins with, and the rest of the statement. Raises SqlError 1064."""
+    match = CALL.fullmatch(text)
+    if match:
+        return SimulatorCall(match[1].lower(), _arguments(match[2] or "")), ""
+    match = COMMENT.match(text)
+    if match is None:
+        return None, text
+    try:
+        words = tuple(shlex.split(match[2]))
+    except ValueError as error:
+        raise _wrong(match[0], str(error)) from None
+    return SimulatorCall(match[1].lower(), words), text[match.end() :]
+
+
+def key_values(words: tuple[str, ...]) -> dict[str, str]:
+    """Return `key=value` arguments. Raises SqlError 1064."""
+    pairs = [word.partition("=") for word in words]
+    wrong = next((word for word, (_, equals, _) in zip(words, pairs, strict=True) if not equals), None)
+    if wrong is not None:
+        raise _wrong(wrong, "key=value is expected, such as 'partition=0'")
+    return {key: value for key, _, value in pairs}
+
+
+def _arguments(text: str) -> tuple[str, ...]:
+    found, place = [], 0
+    while text[place:].strip():
+        match = ARGUMENT.match(text, place)
+        if match is None:
+            raise _wrong(text[place:], "texts in quotes are expected, with commas between")
+        found.append(next(group for group in match.groups() if group is not None))
+        place = match.end()
+    return tuple(found)
+
+
+def _wrong(text: str, why: str) -> SqlError:
+    return SqlError(1064, "42000", f"You have an error in your SQL syntax: {text.strip()!r}: {why}")

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from mysql_mimic.types import ColumnType
 
 from simulator.errors import SqlError
-from simulator.tidb.parser.expressions.literals import float_literal
+from simulator.tidb.parser.literals import float_literal
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
 
 UNSIGNED = 0x80

@@ -22,12 +22,11 @@ from mysql_mimic.constants import KillKind
 from mysql_mimic.stream import ConnectionClosed
 
 from simulator.errors import UserError
-from simulator.serve.authentication import Users
-from simulator.serve.calls import SimulatorCall
 from simulator.serve.connection import ClientConnection
 from simulator.serve.database import SharedDatabase
-from simulator.serve.handler import ClientHandler
+from simulator.serve.handler import ClientHandler, SimulatorCall
 from simulator.serve.stream import ClientStream
+from simulator.serve.wire import Users
 
 Returned = TypeVar("Returned")
 

@@ -12,8 +12,7 @@ from mysql_mimic.results import ResultColumn
 from mysql_mimic.stream import ConnectionClosed, MysqlStream
 
 from simulator.errors import SqlError
-from simulator.serve.compression import CompressedStreams
-from simulator.serve.wire import error_packet, text_row
+from simulator.serve.wire import CompressedStreams, error_packet, text_row
 
 MAX_ALLOWED_PACKET = 64 << 20
 """TiDB's default of max_allowed_packet."""

@@ -1,19 +1,44 @@
-"""Packets that a server sends: OK, errors, column definitions, rows of the binary protocol."""
+"""MySQL's protocol: packets, their compression, and who may log in.
+
+Packets that a server sends: OK, errors, column definitions, rows of the binary protocol.
+
+The compressed protocol: packets of MySQL inside frames that zlib compresses, in both directions.
+
+A frame has the length of what follows it, a sequence number of its own, and the length before compression, which is 0
+for a frame that is sent as it is.
+
+Who may log in: users with passwords, by mysql_native_password or caching_sha2_password.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import struct
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from types import MappingProxyType
 
+from mysql_mimic.auth import (
+    AuthInfo,
+    AuthPlugin,
+    AuthState,
+    Forbidden,
+    IdentityProvider,
+    NativePasswordAuthPlugin,
+    Success,
+    User,
+)
 from mysql_mimic.packets import make_ok
 from mysql_mimic.results import NullBitmap
 from mysql_mimic.results import ResultColumn as EncodedColumn
+from mysql_mimic.stream import ConnectionClosed
 from mysql_mimic.types import Capabilities, ColumnType, ServerStatus, str_len, uint_2
+from mysql_mimic.utils import nonce, xor
 
 from simulator.errors import DdlError, SqlError
-from simulator.tidb.engine.sessions.result_columns import ResultColumn
+from simulator.tidb.engine.outcome import ResultColumn
 from simulator.tidb.errors import error_number, sqlstate
 
 
@@ -122,3 +147,109 @@ BINARY: Mapping[int, Callable[[bytes], bytes]] = MappingProxyType(
     }
 )
 """Encoders of a value's text by type; other types are sent as their text."""
+
+
+HEADER = 7
+LARGEST_FRAME = 0xFFFFFF
+LEAST_COMPRESSED = 50
+"""Bytes; less is sent as it is (tidb pkg/server/internal/packetio.go, minCompressLength)."""
+
+
+class CompressedStreams:
+    """Takes the place of the reader and the writer of a connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._unread = bytearray()
+        self._sequence = 0
+
+    async def readexactly(self, size: int) -> bytes:
+        """Return so many bytes of packets. Raises IncompleteReadError at the end of the connection, and ConnectionClosed
+        for bytes that are no frame."""
+        while len(self._unread) < size:
+            header = await self._reader.readexactly(HEADER)
+            length, original = int.from_bytes(header[:3], "little"), int.from_bytes(header[4:], "little")
+            self._sequence = (header[3] + 1) % 256
+            frame = await self._reader.readexactly(length)
+            self._unread += _decompressed(frame, original) if original else frame
+        data = bytes(self._unread[:size])
+        del self._unread[:size]
+        return data
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Write packets as frames."""
+        for start in range(0, len(data), LARGEST_FRAME):
+            frame = bytes(data[start : start + LARGEST_FRAME])
+            original, frame = (len(frame), zlib.compress(frame)) if len(frame) >= LEAST_COMPRESSED else (0, frame)
+            lengths = len(frame).to_bytes(3, "little"), original.to_bytes(3, "little")
+            self._writer.write(lengths[0] + bytes([self._sequence]) + lengths[1] + frame)
+            self._sequence = (self._sequence + 1) % 256
+
+    async def drain(self) -> None:
+        await self._writer.drain()
+
+
+def _decompressed(frame: bytes, size: int) -> bytes:
+    try:
+        data = zlib.decompressobj().decompress(frame, size)
+    except zlib.error:
+        raise ConnectionClosed from None
+    if len(data) < size:
+        raise ConnectionClosed
+    return data
+
+
+FAST_AUTHENTICATION = b"\x03"
+
+
+class CachingSha2PasswordPlugin(AuthPlugin):
+    """caching_sha2_password. The server knows the password, so the client's first answer always decides.
+
+    https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html
+    """
+
+    name = "caching_sha2_password"
+    client_plugin_name = "caching_sha2_password"
+
+    async def auth(self, auth_info: AuthInfo | None = None) -> AuthState:
+        handshake = auth_info.handshake_auth_data if auth_info is not None else None
+        if auth_info is not None and handshake and auth_info.handshake_plugin_name == self.name:
+            challenge = handshake.rstrip(b"\0")
+        else:
+            challenge = nonce(20)
+            auth_info = yield challenge + b"\0"
+        password = (auth_info.user.auth_string or "").encode()
+        answer = auth_info.data.rstrip(b"\0") if not password else auth_info.data
+        if answer != (scramble(password, challenge) if password else b""):
+            yield Forbidden()
+            return
+        if password:
+            yield FAST_AUTHENTICATION
+        yield Success(auth_info.user.name)
+
+
+def scramble(password: bytes, challenge: bytes) -> bytes:
+    """Return the answer to a challenge: SHA256(password) XOR SHA256(SHA256(SHA256(password)) + challenge)."""
+    once = sha256(password).digest()
+    return xor(once, sha256(sha256(once).digest() + challenge).digest())
+
+
+class Users(IdentityProvider):
+    """The users of a server, by name; `root` without a password by default."""
+
+    def __init__(self, passwords: Mapping[str, str], plugin: str = NativePasswordAuthPlugin.name) -> None:
+        self._passwords = passwords
+        plugins: list[AuthPlugin] = [NativePasswordAuthPlugin(), CachingSha2PasswordPlugin()]
+        self._plugins = sorted(plugins, key=lambda each: each.name != plugin)
+
+    def get_plugins(self) -> Sequence[AuthPlugin]:
+        return self._plugins
+
+    async def get_user(self, username: str) -> User | None:
+        password = self._passwords.get(username)
+        if password is None:
+            return None
+        plugin = self._plugins[0]
+        native = isinstance(plugin, NativePasswordAuthPlugin) and password
+        stored = NativePasswordAuthPlugin.create_auth_string(password) if native else password
+        return User(username, stored or None, plugin.name)

@@ -15,7 +15,7 @@ from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.memory import MemorySink
 from simulator.sinks.records import Sink, WaitListener, ignore_waiting
-from simulator.sinks.synchronous import CountingSink
+from simulator.sinks.wrappers import CountingSink
 
 if TYPE_CHECKING:
     from simulator.sinks.storage.settings import StorageSettings  # imports sqlglot

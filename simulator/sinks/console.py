@@ -19,7 +19,7 @@ from simulator.channel import LOOPBACK, DriverAddress, DriverHost, TaskServer
 from simulator.errors import DeliveryError
 from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.records import DeliveryReport, PartitionRecords, Records
-from simulator.sinks.synchronous import SynchronousSink
+from simulator.sinks.wrappers import SynchronousSink
 
 SHOWN = b"."
 """The driver's answer to a task when everything has been shown."""

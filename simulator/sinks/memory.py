@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from simulator import tso
 from simulator.sinks.records import PartitionRecords
-from simulator.sinks.synchronous import SynchronousSink
+from simulator.sinks.wrappers import SynchronousSink
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import ROW_CHANGES, Ints, ints, with_column
 from simulator.columns.hashing import xxhash64
-from simulator.sources.change_period import ChangePeriod
 from simulator.sources.key_order import KeyOrder
 from simulator.sources.schema_change import SchemaChangePoint, Transition, placed_row_changes
+from simulator.sources.schema_change.row_changes import ChangePeriod
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key

@@ -12,9 +12,8 @@ import pyarrow as pa
 from simulator.errors import SchemaError, SqlError
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc.table_info import other_unique_indexes
-from simulator.tidb.model.table import ForeignKey, Index, IndexColumn, Table, visible_columns
-from simulator.tidb.model.table_keys import UniqueKey
-from simulator.tidb.storage.key_columns import encode_key
+from simulator.tidb.model.table import ForeignKey, Index, IndexColumn, Table, UniqueKey, visible_columns
+from simulator.tidb.storage.row_keys import encode_key
 
 BEFORE, AFTER, COMES, FOLLOWS, STAYS, ENDS = range(6)
 """Roles, in pairs: of one value, changes with the even one precede those with the odd one. Those with COMES may be earlier

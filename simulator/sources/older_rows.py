@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.change_frame import Ints, by_table, ints, picked, picked_values, with_column
 from simulator.releases import Release
-from simulator.sources.change_period import ChangePeriod
+from simulator.sources.schema_change.row_changes import ChangePeriod
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc.older_rows import filled_images
 from simulator.tso import compose

@@ -15,7 +15,7 @@ from simulator.columns import row_image
 from simulator.columns.cells import Places, Texts, buffers, fixed
 from simulator.columns.hashing import Hashes, xxhash64
 from simulator.ticdc.table_info import handle_key, handle_lengths
-from simulator.tidb.collations.compare import is_exact
+from simulator.tidb.collations import is_exact
 from simulator.tidb.keys import SIGN, encode_index_column
 from simulator.tidb.model.table import Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, family

@@ -15,7 +15,7 @@ from simulator.columns import row_image
 from simulator.columns.cells import stored_buffers
 from simulator.releases import Release
 from simulator.ticdc.time_zone import has_zone, to_instants
-from simulator.tidb.ddl.definitions.defaults import implicit_default, implicit_value, stored_value
+from simulator.tidb.ddl.defaults import implicit_default, implicit_value, stored_value
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family
 

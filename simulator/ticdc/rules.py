@@ -10,9 +10,9 @@ from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch.routing import Router, router
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters
-from simulator.ticdc.filters.replication import Replication, replication
+from simulator.ticdc.filters.filter_rules import Replication, replication
 from simulator.ticdc.time_zone import zone_of_rows
-from simulator.tidb.ddl.tables.soft_deletes import written_settings
+from simulator.tidb.ddl.soft_deletes import written_settings
 from simulator.tidb.model.table import Name, SoftDelete, Table
 
 

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.change_frame import DELETE, UPDATE, by_table, ints, picked_values
-from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.model.table_keys import mark_place
+from simulator.tidb.model.table import Table, mark_place, visible_columns
 
 
 def apply_soft_deletes(changes: pa.RecordBatch, tables: Sequence[Table], active_active: bool) -> pa.RecordBatch:

@@ -1,9 +1,14 @@
-"""Key properties of a table that the protocols use: handle key, flag bits, row id."""
+"""Key properties of a table that the protocols use: handle key, flag bits, row id.
+
+A cache of what follows from a table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import lru_cache, wraps
 from itertools import takewhile
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from simulator.releases import Release
 from simulator.tidb.model.table import Column, Index, Table, row_id_column, visible_columns
@@ -191,3 +196,22 @@ def primary_key_names(table: Table, release: Release) -> tuple[str, ...]:
     """Return Canal's pkNames: the columns with the PrimaryKey bit, in table order."""
     bits = flags(table, release)
     return tuple(column.name for column in visible_columns(table) if bits[column.name] & PRIMARY_KEY)
+
+
+P = ParamSpec("P")
+Returned = TypeVar("Returned")
+
+
+def cached_by_columns(function: Callable[Concatenate[Table, P], Returned]) -> Callable[Concatenate[Table, P], Returned]:
+    """Cache a function of a table and of what can be hashed, by position; the ids and origin defaults of columns count, too, which are
+    not in the equality of tables."""
+
+    @lru_cache(maxsize=1024)
+    def cached(columns: tuple[Hashable, ...], table: Table, /, *others: Any) -> Returned:
+        return cast("Callable[..., Returned]", function)(table, *others)
+
+    @wraps(function)
+    def by_columns(table: Table, /, *others: P.args, **named: P.kwargs) -> Returned:
+        return cached(tuple((each.id, each.origin_default) for each in table.columns), table, *others)
+
+    return by_columns

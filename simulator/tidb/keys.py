@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Bytes, Places, buffers, fixed, raw
 from simulator.columns.hashing import Hashes
-from simulator.tidb.collations.compare import sort_keys
+from simulator.tidb.collations import sort_keys
 from simulator.tidb.model.types import ColumnType, family, is_text
-from simulator.tidb.values.strings import enum_numbers, set_bits
+from simulator.tidb.values.documents import enum_numbers, set_bits
 
 SIGN = np.uint64(1 << 63)
 

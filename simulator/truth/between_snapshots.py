@@ -27,7 +27,7 @@ from simulator.ticdc import split
 from simulator.ticdc.dispatch import Destinations
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.model.table import Table
-from simulator.truth.row_files import LEFT_OUT, ROWS
+from simulator.truth.directory import LEFT_OUT, ROWS
 
 
 @dataclass(frozen=True)

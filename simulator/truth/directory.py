@@ -1,30 +1,37 @@
 """The directory of a truth: a snapshot that is written beside its place and moved there when it is complete.
 
 Only an empty directory or an earlier truth is replaced.
+
+Writes the rows of a truth to one file per table, with one batch in memory and one open file at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
+import pyarrow as pa
+
 from simulator import tso
-from simulator.columns.change_sums import BOOTSTRAPS, CHANGES, DELETES, ChangeSums, sums_by_kind
-from simulator.consumer import truth_metadata as truth_about
-from simulator.consumer.statements import ExpectedStatement
-from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
+from simulator.columns import row_image
+from simulator.columns.change_frame import BOOTSTRAPS, CHANGES, DELETES, ChangeSums, by_table, ints, sums_by_kind
 from simulator.errors import UserError, mask_secrets
 from simulator.files import read_bytes
+from simulator.reader import truth_metadata as truth_about
+from simulator.reader.statements import ExpectedStatement
+from simulator.reader.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
 from simulator.releases import Release
 from simulator.signals import defer_signals
 from simulator.sinks.files import staging
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources.snapshots import written
+from simulator.sources.snapshots.written import TableFile, table_file
 from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.ddl.derive import show_create
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 FORMATS = tuple(written.FORMATS)
 OURS = "Written by: ticdc-sim"
@@ -135,3 +142,45 @@ def write_about(directory: Path, about: TruthMetadata, lines: Sequence[str] = ()
         about.watermark,
         (f"{OURS} {about.command}", *lines, f"Seed: {about.seed}", f"Watermark: {tso.describe(about.watermark)}"),
     )
+
+
+LEFT_OUT = -1
+"""The number of a table whose rows are not written."""
+
+ROWS = pa.schema([("table", pa.int32()), ("image", pa.binary())])
+"""Rows of a truth: the table's index, and the row image."""
+
+
+def write_rows(
+    batches: Iterable[pa.RecordBatch],
+    tables: Sequence[Table],
+    directory: Path,
+    format: str,
+    part: Callable[[int], int | None],
+) -> Counter[int]:
+    """Write rows (ROWS, grouped by table) and return their counts by table.
+
+    `part` returns the number of a table's file; None if it has only one.
+    """
+    counts: Counter[int] = Counter()
+    with ExitStack() as opened:
+        current = LEFT_OUT
+        file: TableFile | None = None
+        for number, images in _by_table(batches):
+            if number == LEFT_OUT:
+                continue
+            if file is None or number != current:
+                opened.close()
+                file = table_file(directory, tables[number], format, part(number))
+                opened.push(file)
+                current = number
+            file.write(row_image.named(images, [column.name for column in visible_columns(tables[number])]))
+            counts[number] += len(images)
+    return counts
+
+
+def _by_table(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Array]]:
+    for batch in batches:
+        for number, places in by_table(ints(batch, "table")):
+            images = batch["image"]
+            yield number, images if len(places) == batch.num_rows else images.take(pa.array(places))

@@ -1,17 +1,25 @@
 """The tables that a correct consumer holds at a watermark, and the sources of their rows.
 
 A truth has the replicated tables under the names that messages use, without the changes that event filters drop.
+
+Writes the truth of a run into a directory; the directory appears when the truth is complete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow.compute as pc
 
 from simulator import tso
+from simulator.columns.change_frame import ChangeSums
 from simulator.errors import UserError
+from simulator.reader.truth_metadata import TruthMetadata
+from simulator.run.outputs import codec_options
 from simulator.run.plan import Plan
 from simulator.run.plan.snapshot_pairs import SnapshotPair, renamed_tables, spelled_name
 from simulator.run.plan.statements import EmittedJob
@@ -21,14 +29,17 @@ from simulator.run.steps.ddl_versions import is_replicated, makes_ineligible
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, SnapshotTable, TableScan
 from simulator.ticdc import dispatch
+from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Table
+from simulator.truth import directory as directories
 from simulator.truth.between_snapshots import BetweenSnapshots, between_snapshots
 from simulator.truth.filtered_rows import apply_sent
+from simulator.truth.sent_statements import StatementMessages
 
 SMALL = 1 << 20
 """Files of up to this many bytes are read to see whether they have rows."""
@@ -205,3 +216,61 @@ def scan_as_table(entry: SnapshotTable, table: Table, number: int) -> TableScan:
     """Return a scan that gives a table of a snapshot that number."""
     count = len(table.partitioning.partitions) if table.partitioning else 1
     return TableScan(entry, PlacedTable(table, (number,) * count))
+
+
+TruthEngine = Callable[[ExpectedRows, Path, str], Counter[int]]
+"""Writes all rows into a directory in a format, and returns the counts by table index."""
+
+
+def write(
+    expected: ExpectedRows,
+    about: TruthMetadata,
+    engine: TruthEngine,
+    directory: Path,
+    format: str = directories.FORMATS[0],
+    lines: Sequence[str] = (),
+) -> Mapping[str, int]:
+    """Write the rows and their metadata, which includes `lines`; return the number of rows by `schema.table`.
+
+    Raises UserError for a directory with other files, SnapshotError for unreadable files, and DeliveryError for errors
+    of the disk.
+    """
+    with directories.staging_directory(directory, format) as staging:
+        directories.write_definitions(staging, expected.tables)
+        counts = engine(expected, staging, format)
+        rows = {f"{table.schema}.{table.name}": counts[number] for number, table in enumerate(expected.tables)}
+        directories.write_about(staging, replace(about, rows=rows), lines)
+    return rows
+
+
+def about_run(
+    command: str,
+    played: str,
+    plan: Plan,
+    changefeed: Changefeed,
+    rules: ChangefeedRules,
+    topics: Mapping[str, int],
+    seed: int,
+    watermark: int,
+    sums: ChangeSums = MappingProxyType({}),
+) -> TruthMetadata:
+    """Return the metadata of a plan's truth; `topics` has the number of partitions by topic, `sums` are those
+    of `RunResult`."""
+    start_ts, end_ts = tso.compose(plan.positions[0].now_ms), tso.compose(plan.timeline.end_ms)
+    messages = StatementMessages(rules, codec_options(changefeed))
+    return directories.about(
+        command,
+        played,
+        rules.release,
+        changefeed,
+        topics,
+        start_ts,
+        watermark,
+        end_ts,
+        empty_tables(plan, rules),
+        seed,
+        emptied_tables(plan, rules),
+        messages.tables(plan.positions[0].catalog),
+        tuple(messages.of_jobs(plan.jobs)),
+        sums,
+    )

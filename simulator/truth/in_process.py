@@ -13,8 +13,8 @@ from simulator.engines.work import RowPlacement
 from simulator.errors import DeliveryError
 from simulator.sources import snapshots
 from simulator.truth.between_snapshots import BetweenSnapshots, rows_at
+from simulator.truth.directory import write_rows
 from simulator.truth.expected_rows import ExpectedRows
-from simulator.truth.row_files import write_rows
 
 
 def write(expected: ExpectedRows, directory: Path, format: str) -> Counter[int]:

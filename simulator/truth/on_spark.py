@@ -17,16 +17,15 @@ from pyspark.sql import functions as F
 
 from simulator.engines.on_spark import INPUT_BYTES_A_TASK, SETTINGS, differing_rows, pair_images, snapshot_rows
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
-from simulator.engines.spark.frames import Batches, map_in_arrow, value_by_number
+from simulator.engines.spark.frames import Batches, SharedValues, map_in_arrow, value_by_number
 from simulator.engines.spark.key_order import RowOrder, in_order, key_order, tell_all
-from simulator.engines.spark.shared_values import SharedValues
 from simulator.engines.work import RowPlacement
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources import snapshots
 from simulator.tidb.model.table import Table
 from simulator.truth.between_snapshots import BetweenSnapshots, rows_at
+from simulator.truth.directory import ROWS, write_rows
 from simulator.truth.expected_rows import ExpectedRows
-from simulator.truth.row_files import ROWS, write_rows
 
 BYTES_A_FILE = 64 << 20
 """Bytes of a table's input for each file of the truth."""

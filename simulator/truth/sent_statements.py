@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from simulator.consumer import decode as reading
-from simulator.consumer.decode import DECODERS
-from simulator.consumer.statements import IGNORED, ExpectedStatement
+from simulator.reader import decode as reading
+from simulator.reader.decode import DECODERS
+from simulator.reader.statements import IGNORED, ExpectedStatement
 from simulator.releases import Release
 from simulator.run.plan.snapshot_pairs import renamed_tables, spelled_name
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.steps.ddl_versions import is_replicated
+from simulator.ticdc.cloud_storage import schema_event_file, schema_events
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
 from simulator.ticdc.dispatch import route, sent_table
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.ticdc.storage import schema_event_file, schema_events
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.ddl.derive import show_create
-from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.model.table import Table
+from simulator.tidb.system_variables import READING_MODES
 
 EMPTYING = frozenset(
     {

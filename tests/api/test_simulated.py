@@ -10,9 +10,9 @@ import pytest
 from support.playing import play
 
 from simulator import Message, TiCDC
-from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark
-from simulator.consumer.records import read_records
 from simulator.errors import ExpectationError, SqlError, UserError
+from simulator.reader.decode import DdlEvent, Event, RowEvent, Watermark
+from simulator.reader.records import read_records
 
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 SHOP = "CREATE TABLE shop.item (id BIGINT PRIMARY KEY, stock INT)"

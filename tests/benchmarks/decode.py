@@ -17,12 +17,12 @@ import pyarrow as pa
 from encode import TABLES, RandomTable, batch
 from measuring import beside, cpu, in_turn, options
 
-from simulator.consumer.decode import decode
-from simulator.consumer.decode.batches import StreamDecoder
-from simulator.consumer.frame import RECORD_SCHEMA
+from simulator.reader.decode import decode
+from simulator.reader.decode.batches import StreamDecoder
+from simulator.reader.frame import RECORD_SCHEMA
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 
 
 def messages(protocol: str, statement: str, made: RandomTable, operation: str, rows: int, tables: int) -> pa.Table:

@@ -22,7 +22,7 @@ from measuring import beside, cpu, in_turn, options
 from simulator.releases import V8_5, Release, find
 from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
 from simulator.ticdc.codecs.row_changes import Messages
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table
 
 TICDC: dict[tuple[str, int, str], float] = {

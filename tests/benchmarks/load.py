@@ -21,15 +21,14 @@ import numpy as np
 import pyarrow as pa
 from measuring import in_turn, options
 
+from simulator.load import plan_file, rates
 from simulator.load.epochs import epochs
-from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
-from simulator.load.plan import plan_file, rates
-from simulator.load.windows.rows import window_rows
-from simulator.load.windows.sender import QueueItem, WindowSender
-from simulator.load.windows.sending import send_window, window_messages
+from simulator.load.epochs.epochs import Pace, SchemaEpoch, Window
+from simulator.load.sender import QueueItem, WindowSender, send_window, window_messages
+from simulator.load.windows import window_rows
 from simulator.releases import V8_5
 from simulator.run import library, outputs
-from simulator.sinks.synchronous import CountingSink
+from simulator.sinks.wrappers import CountingSink
 from simulator.ticdc.changefeed import load
 
 CASES = ("sysbench=canal-json", "wide-62=canal-json", "wide-62=open-protocol", "wide-124=open-protocol")

@@ -25,7 +25,7 @@ from measuring import SIX, SPREAD
 
 from simulator.broker import jars
 from simulator.broker.jars import find_java
-from simulator.load.windows.sending import window_messages
+from simulator.load.sender import window_messages
 from simulator.sinks.kafka import producers
 from simulator.sinks.kafka.confluent import LOG, options
 from simulator.sinks.kafka.settings import KafkaSettings

@@ -38,9 +38,9 @@ PARTS = {
     "ticdc": "encoding",
     "columns": "row images and hashes",
     "sinks": "sending, without Kafka",
-    "consumer/decode": "decoding",
-    "consumer/contract": "the contract",
-    "consumer/replay": "replaying and comparing rows",
+    "reader/decode": "decoding",
+    "reader/contract": "the contract",
+    "reader/replay": "replaying and comparing rows",
     "consumer": "the rest of verify",
     "cli": "starting",
 }

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from measuring import KINDS, PROGRAM, SPREAD, Ran, kafka, options, ran, uri
 
-from simulator.consumer.decode import decode
-from simulator.consumer.partitions import partitions
 from simulator.errors import UserError
+from simulator.reader.decode import decode
+from simulator.reader.partitions import partitions
 
 ROWS_A_SECOND = 100_000
 """Of simulated time; into Kafka of real time."""

@@ -17,7 +17,7 @@ from simulator import TiCDC, limits
 from simulator.engines import in_process
 from simulator.errors import SqlError
 from simulator.nesting import CALLS
-from simulator.sources.snapshots import sizes
+from simulator.sources.snapshots import directory
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -147,7 +147,7 @@ def test_a_compressed_file_counts_decompressed(monkeypatch: pytest.MonkeyPatch) 
         file.write(b"\0" * (30 << 20))
     assert Path("large/a.t.csv.gz").stat().st_size < 1 << 20
     assert "holds whole snapshots in memory" in refused("diff", "small", "large", "--console", "--master", "none")
-    assert sizes.decompressed([("large/a.t.csv.gz", 1)]) == 30 << 20
+    assert directory.decompressed([("large/a.t.csv.gz", 1)]) == 30 << 20
     with gzip.open("small/a.t-schema.sql.gz", "wb", 1) as file:
         file.write(b"\0" * (65 << 20))
     Path("small/a.t-schema.sql").unlink()

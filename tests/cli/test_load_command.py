@@ -16,9 +16,9 @@ from support.cut_short import held
 from support.playing import play, said, state
 from support.processes import errors, started, wait_until
 
-from simulator.consumer.decode import RowEvent, Watermark, decode
-from simulator.consumer.records import Record, read_records
-from simulator.consumer.truth_metadata import FILE, read
+from simulator.reader.decode import RowEvent, Watermark, decode
+from simulator.reader.records import Record, read_records
+from simulator.reader.truth_metadata import FILE, read
 from simulator.run import library
 from simulator.sinks.kafka import connect
 

@@ -18,15 +18,14 @@ import pytest
 from plotly.offline import get_plotlyjs
 
 from simulator.cli import page as pages
-from simulator.cli.load import display, progress_line, report
+from simulator.cli.load import display, report
 from simulator.cli.load.display import ReportOptions, open_metrics, show_progress
 from simulator.cli.load.metrics import Metrics
 from simulator.cli.load.monitor import LoadMonitor, Setup
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.errors import DeliveryError, UserError
-from simulator.load.lag.search import LagSample, SearchResult
-from simulator.load.reports.sent_window import SentWindow
-from simulator.load.reports.statistics import LoadStatus
+from simulator.load.lag_search import LagSample, SearchResult
+from simulator.load.statistics import LoadStatus, SentWindow
 from simulator.sinks.latencies import Latencies
 
 NASTY = "shop.<b>&\x1b[31m"
@@ -88,23 +87,23 @@ def test_the_live_line_says_how_it_goes() -> None:
         1_234_567, 3 << 20, 59_980.2, 24.4 * (1 << 20), 60_000.0, 0.2, 1 << 19, 0.0241, 1735689600000 << 18
     )
 
-    assert progress_line.line(now, 1200, "confluent-kafka 2.16.1") == (
+    assert display.line(now, 1200, "confluent-kafka 2.16.1") == (
         "asked 60,000 rows/s, reached 59,980 rows/s · 1,234,567 rows · 3.0 MiB, 24.4 MiB/s · in flight 0.5 MiB · "
         "lag 1,200 · p99 24 ms · watermark 2025-01-01 00:00:00 · confluent-kafka 2.16.1"
     )
     at_once = LoadStatus(5, 100, 5.0, 100.0, 0.0, 0.0, 0, 0.0, 0)
-    assert progress_line.line(at_once, None, "jsonl") == (
+    assert display.line(at_once, None, "jsonl") == (
         "as fast as possible, 5 rows/s · 5 rows · 100 bytes, 100 bytes/s · in flight 0 bytes · jsonl"
     )
     late = LoadStatus(5, 100, 5.0, 100.0, 10.0, 31.24, 0, 0.0, 0)
-    silent = progress_line.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
+    silent = display.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
     assert "31.2 s behind" in silent and silent.endswith("since 12:00:00") and "kafka-python" not in silent
 
 
 def test_a_line_comes_without_a_terminal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_line, "PLAIN", 0.01)
+    monkeypatch.setattr(display, "PLAIN", 0.01)
     end = time.monotonic() + 10
-    with progress_line.LoadProgressLine(LoadMonitor(SETUP)).following():
+    with display.LoadProgressLine(LoadMonitor(SETUP)).following():
         while "as fast as possible, 0 rows/s" not in capfd.readouterr().err:
             assert time.monotonic() < end
 

@@ -14,8 +14,8 @@ import pytest
 from kafka import KafkaConsumer, TopicPartition
 from support.playing import Said, said
 
-from simulator.load.lag import monitor
-from simulator.load.lag import search as lag
+from simulator.load import lag_search
+from simulator.load import lag_search as lag
 from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka.settings import KafkaSettings
 
@@ -69,7 +69,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds are less here."""
     for name, value in (("SETTLING", 0.5), ("SHORTEST", 1.5), ("PRECISION", 1.3), ("REACHED_SHARE", 0.8)):
         monkeypatch.setattr(lag, name, value)
-    monkeypatch.setattr(monitor, "INTERVAL", 0.1)
+    monkeypatch.setattr(lag_search, "INTERVAL", 0.1)
 
 
 def search(kafka: str, topic: str, group: str, *more: object) -> Said:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.playing import play, said
 
-from simulator.consumer.truth_metadata import hide_secrets
 from simulator.errors import mask_secrets, uri_without_secrets
+from simulator.reader.truth_metadata import hide_secrets
 from simulator.sinks import claim_check as claim_check_files
-from simulator.ticdc.codecs import claim_check
+from simulator.ticdc.codecs import large_messages
 from simulator.ticdc.codecs.row_changes import StoredFile
 
 HUSH = "hush0hush"
@@ -187,6 +187,6 @@ def test_the_address_of_a_stored_message_holds_no_password() -> None:
     """It stands in messages; who has the storage's own URI reads the file."""
     uri = f"memory://u:{HUSH}@h/claims?account-key={HUSH}"
     claim_check_files.write(uri, [StoredFile("a.json", b"{}")])
-    location = f"{claim_check.storage_uri(uri)}/a.json"
+    location = f"{large_messages.storage_uri(uri)}/a.json"
 
     assert ("memory://h/claims/a.json", b"{}") == (location, claim_check_files.read(location, uri))

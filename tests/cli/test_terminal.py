@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from support.playing import said
 
-from simulator.consumer import records
+from simulator.reader import records
 
 URI = "kafka://127.0.0.1:1/shop?protocol=canal-json"
 RED = "\x1b[31m"

@@ -17,9 +17,9 @@ from support.playing import play, said
 from simulator.cli.page import PLOTLY
 from simulator.cli.verify import report, text
 from simulator.cli.verify.document import document
-from simulator.consumer.contract.violations import CHECKS, Violation
-from simulator.consumer.replay.outcome import TableCompared
-from simulator.consumer.verify.verification import (
+from simulator.reader.contract.violations import CHECKS, Violation
+from simulator.reader.replay.outcome import TableCompared
+from simulator.reader.verify.verification import (
     RIGHT,
     UNFINISHED,
     WRONG,

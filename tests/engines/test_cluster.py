@@ -28,7 +28,7 @@ from support.playing import BY_KEY, play, state
 from support.processes import children, errors, kill, members, started, wait_until
 from support.spark_cluster import Cluster, executors, running
 
-from simulator.consumer.records import Record
+from simulator.reader.records import Record
 
 SCHEMA = "CREATE TABLE `{}` (`id` int PRIMARY KEY, `v` varchar(900));\n"
 URI = "kafka://127.0.0.1:1/shop?protocol=open-protocol&partition-num=3&max-message-bytes=700"

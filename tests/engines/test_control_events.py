@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK
-from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl, merge
-from simulator.engines.tasks.pacing import pace
-from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
+from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl, WatermarkSchedule, merge
+from simulator.engines.tasks.progress import pace
 from simulator.signals import StopRequest
 from simulator.ticdc.dispatch import Destinations
 from simulator.tso import compose

@@ -18,9 +18,9 @@ from support.databases import AFTER, BEFORE, Table, Value, write
 from support.playing import BY_KEY, assert_contract, error_of, play
 
 from simulator import releases
-from simulator.consumer.records import Record, read_records
 from simulator.engines import in_process
 from simulator.engines.work import Work
+from simulator.reader.records import Record, read_records
 from simulator.run import outputs, plan, scenario
 from simulator.run.execute import PlannedRun
 from simulator.run.steps.derivation import SchemaChangeOptions

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from simulator import releases
 from simulator.run import scenario
+from simulator.run.execute import rehearse
 from simulator.run.plan import plan
-from simulator.run.rehearsal import rehearse
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.dispatch import Destinations

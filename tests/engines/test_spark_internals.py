@@ -19,10 +19,10 @@ from support.cut_short import RUN, held, require_true
 from support.playing import error_of, play
 from support.processes import children, living
 
-from simulator.consumer.records import Record
 from simulator.engines import in_process
 from simulator.engines.spark.choice import chosen_master
 from simulator.errors import DeliveryError
+from simulator.reader.records import Record
 
 SCHEMA = "CREATE TABLE item (id int PRIMARY KEY, note text);"
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"

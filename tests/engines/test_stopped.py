@@ -25,9 +25,9 @@ from support.processes import children, end_within, errors, kill, started, wait_
 from simulator import signals
 from simulator.broker import server as broker
 from simulator.broker.processes import free_port
-from simulator.consumer import truth_metadata
-from simulator.consumer.records import Record
 from simulator.engines import in_process
+from simulator.reader import truth_metadata
+from simulator.reader.records import Record
 
 LESS = "fewer tasks at a time need less (--master local[1]; on a cluster spark.cores.max)"
 JAVA_KILLED = (

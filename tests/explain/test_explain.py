@@ -20,7 +20,7 @@ from simulator.releases import V8_5, Release, find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType
 

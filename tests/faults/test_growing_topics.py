@@ -11,9 +11,9 @@ import pytest
 from support.playing import BY_KEY, play
 
 from simulator import Message, TiCDC
-from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode, time_of
-from simulator.consumer.records import read_records
 from simulator.errors import UserError
+from simulator.reader.decode import DdlEvent, RowEvent, Watermark, decode, time_of
+from simulator.reader.records import read_records
 from simulator.sinks.kafka.admin import partition_count_of
 from simulator.sinks.kafka.settings import KafkaSettings
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from support.playing import error_of, play
 
 from simulator import TiCDC, tso
-from simulator.consumer.decode import RowEvent, Watermark, decode
-from simulator.consumer.records import read_records
 from simulator.errors import UserError
 from simulator.faults import FAULTS
+from simulator.reader.decode import RowEvent, Watermark, decode
+from simulator.reader.records import read_records
 from simulator.run import scenario as scenarios
 from simulator.sinks.memory import Message
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from simulator import Message, TiCDC
-from simulator.consumer.decode import RowEvent, decode
 from simulator.errors import EncodeError, UserError
+from simulator.reader.decode import RowEvent, decode
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=1"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&partition-num=1&enable-tidb-extension=true"

@@ -12,12 +12,11 @@ from support.contract_checks import check_records
 from support.playing import error_of, play, said
 
 from simulator.api.session import records
-from simulator.consumer.contract.stream_spec import stream_spec_of
-from simulator.consumer.decode import RowEvent, Watermark, decode
-from simulator.consumer.records import read_records
 from simulator.engines import in_process
-from simulator.engines.tasks.pacing import EarlyEnd
-from simulator.engines.tasks.progress import Reporter
+from simulator.engines.tasks.progress import EarlyEnd, Reporter
+from simulator.reader.contract.stream_spec import stream_spec_of
+from simulator.reader.decode import RowEvent, Watermark, decode
+from simulator.reader.records import read_records
 from simulator.releases import V8_5
 from simulator.run import outputs
 from simulator.run import scenario as scenarios

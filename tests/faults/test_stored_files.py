@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from simulator import TiCDC
-from simulator.consumer.storage.directory import open_directory
-from simulator.consumer.storage.lines import lines
-from simulator.consumer.verify import verify
-from simulator.consumer.verify.options import VerifyOptions
 from simulator.errors import UserError
+from simulator.reader.storage.directory import open_directory
+from simulator.reader.storage.events import lines
+from simulator.reader.verify.options import VerifyOptions
+from simulator.reader.verify.workflow import verify
 
 TIMED = "[sink.csv]\ninclude-commit-ts = true\n"
 TABLE = "CREATE TABLE shop.item (id INT PRIMARY KEY); INSERT INTO shop.item VALUES (1)"

@@ -30,16 +30,16 @@ from support.budget import left_out
 from support.vectors.files import ENDTOEND, Json, parametrize, recorded_files
 
 from simulator import TiCDC
-from simulator.consumer.compare.events import EVERYTHING, ComparedEvent, StreamMessage, events_of, with_commit_ts
-from simulator.consumer.compare.pairs import Identities, transaction_of
-from simulator.consumer.compare.pairs import differences as unequal
-from simulator.consumer.decode.avro import records as avro_records
 from simulator.errors import DdlError, EncodeError, SqlError
+from simulator.reader.compare.events import EVERYTHING, ComparedEvent, StreamMessage, events_of, with_commit_ts
+from simulator.reader.compare.pairs import Identities, transaction_of
+from simulator.reader.compare.pairs import differences as unequal
+from simulator.reader.decode.avro import records as avro_records
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult, joined
 from simulator.run.steps import sql
 from simulator.ticdc.ddl import events as job_events
 from simulator.ticdc.ddl.sent_text import sent_text
-from simulator.tidb.engine.sessions.outcome import FailedStatement, StatementOutcome
+from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.errors import error_number
 from simulator.tidb.syntax.session import SqlStatement
@@ -329,7 +329,7 @@ def played(feed: Feed, uri: str, config: str) -> tuple[Script, list[Sent]]:
         try:
             ticdc.open_changefeed.play(script)
         except EncodeError as error:
-            # releases differ in what follows the first sentence (codecs/oversize.py)
+            # releases differ in what follows the first sentence (codecs/large_messages.py)
             if not stop.startswith(f"[{error.code}]{error.text.partition('. ')[0]}"):
                 raise
             script.stopped = script.failed = True

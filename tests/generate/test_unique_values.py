@@ -15,13 +15,11 @@ from support.upstreams import played
 from simulator.errors import UserError
 from simulator.generate.model import Mix, Model, TableModel, TableRows
 from simulator.generate.values.generators import TableGenerators
-from simulator.generate.values.probe_rows import ProbeTimes
-from simulator.generate.values.reading import parse_columns
+from simulator.generate.values.reading import ProbeTimes, parse_columns
 from simulator.generate.values.table_values import TableValues, table_values
-from simulator.tidb.datums.changed_types import convert_text
-from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.model.table_keys import unique_keys
-from simulator.tidb.storage.key_columns import encode_key
+from simulator.tidb.datums.cast import convert_text
+from simulator.tidb.model.table import Table, unique_keys, visible_columns
+from simulator.tidb.storage.row_keys import encode_key
 
 TYPES = (
     *("TINYINT", "INT UNSIGNED", "BIGINT", "DECIMAL(4,1)", "FLOAT", "DOUBLE(6,2)", "BIT(1)", "BIT(12)", "YEAR"),

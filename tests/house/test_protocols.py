@@ -14,7 +14,7 @@ import click
 import pytest
 
 from simulator.cli.tree import commands
-from simulator.consumer.decode import DECODERS
+from simulator.reader.decode import DECODERS
 from simulator.ticdc.changefeed.protocols import OTHERS, PROTOCOLS
 from simulator.ticdc.codecs import CODECS
 
@@ -22,7 +22,7 @@ HOMES = (
     "releases/*",  # which names each release takes, and what it says
     "ticdc/codecs/*",
     "ticdc/changefeed/protocols.py",  # TiCDC's protocols that are not made here
-    "consumer/decode/*",
+    "reader/decode/*",
     "cli/tree.py",  # whose import is to be quick: held against DECODERS below
 )
 """Where a protocol may be named."""

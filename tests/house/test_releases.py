@@ -13,7 +13,7 @@ import simulator
 from simulator.errors import UserError
 from simulator.releases import DEFAULT, RELEASES, V8_5, find
 from simulator.ticdc.filters import replication
-from simulator.ticdc.filters.replication import is_system
+from simulator.ticdc.filters.filter_rules import is_system
 
 SHOWING = {"releases", "explain", "cli", "api"}
 """Rooms that may name an architecture."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 FLOW = """
 errors limits nesting quantities signals files tso settings toml_lines channel releases columns tidb ticdc sources generate
-sinks broker engines consumer faults run truth load explain serve api cli __main__
+sinks broker engines reader faults run truth load explain serve api cli __main__
 """.split()
 """What lies directly in the package, in import order: a module imports only from those above it. `docs/code.md` shows
 the same order."""
@@ -29,7 +29,7 @@ DOORS = {
     "fsspec": ("files",),
     "kafka": ("sinks.kafka.library",),
     "mysql_mimic": ("serve",),
-    "lz4": ("ticdc.codecs.compression", "consumer.decode.whole_messages"),
+    "lz4": ("ticdc.codecs.large_messages", "reader.decode.whole_messages"),
     "numpy": ("*",),
     "pandas": (),
     "pyarrow": ("*",),
@@ -38,11 +38,11 @@ DOORS = {
     "prompt_toolkit": ("cli",),
     "pytest": ("api.pytest_plugin",),
     "py4j": ("engines.spark.failures", "engines.spark.internals"),
-    "pyspark": ("engines.on_spark", "engines.spark", "consumer.engines", "truth.on_spark", "load.on_spark"),
-    "pymysql": ("consumer.databases",),
-    "re2": ("ticdc.filters.go_regexp", "tidb.functions.regexps"),
+    "pyspark": ("engines.on_spark", "engines.spark", "reader.engines", "truth.on_spark", "load.on_spark"),
+    "pymysql": ("reader.databases",),
+    "re2": ("ticdc.filters.go_regexp", "tidb.functions.texts"),
     "rich": ("cli",),
-    "sqlalchemy": ("consumer.databases",),
+    "sqlalchemy": ("reader.databases",),
     "sortedcontainers": ("tidb.storage",),
     "sqlglot": ("tidb.parser", "ticdc.ddl"),
     "tomllib": ("files",),

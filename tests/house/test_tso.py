@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import tso
-from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
+from simulator.engines.tasks.control_events import WatermarkSchedule
 from simulator.errors import UserError
 
 

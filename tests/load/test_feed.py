@@ -11,12 +11,12 @@ import pytest
 from support.loads import CANAL, DDL, OPEN, PLAN, Run
 
 from simulator import tso
-from simulator.columns.change_sums import sums_by_kind
-from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
+from simulator.columns.change_frame import sums_by_kind
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.load.checkpoint import LoadCheckpoint
 from simulator.load.feed import Feed
-from simulator.load.reports.sent_window import SentWindow
+from simulator.load.statistics import SentWindow
+from simulator.reader.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.run import checkpoint
 from simulator.run.checkpoint import CheckpointFile
 from simulator.signals import StopRequest

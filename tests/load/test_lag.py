@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from simulator.load.lag import monitor
-from simulator.load.lag.monitor import LagMonitor
-from simulator.load.lag.search import LagSample, RateSearch, SearchResult, lag_growth
-from simulator.sinks.kafka.lag import Offsets
+from simulator.load import lag_search
+from simulator.load.lag_search import LagMonitor, LagSample, RateSearch, SearchResult, lag_growth
+from simulator.sinks.kafka.admin import Offsets
 
 
 def searched(
@@ -112,7 +111,7 @@ def test_growth_is_measured_from_one_trough_to_the_next() -> None:
 
 
 def test_a_thread_looks_again_and_again_and_minds_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monitor, "INTERVAL", 0.001)
+    monkeypatch.setattr(lag_search, "INTERVAL", 0.001)
     answers = iter([None, Offsets(10, None), None, Offsets(30, 10), Offsets(40, 25)])
     heard: list[int] = []
     over = threading.Event()

@@ -24,10 +24,10 @@ from support.processes import started, wait_until
 
 from simulator import tso
 from simulator.broker import server as broker
-from simulator.consumer.records import read_records
-from simulator.load.epochs.epoch import Pace, Window
+from simulator.load.epochs.epochs import Pace, Window
 from simulator.load.feed import Feed
-from simulator.load.reports.sent_window import SentWindow
+from simulator.load.statistics import SentWindow
+from simulator.reader.records import read_records
 from simulator.run import outputs
 from simulator.sinks import SINKS
 from simulator.sinks.memory import MemorySink, Message

@@ -16,10 +16,9 @@ from support.loads import CANAL, DDL, PLAN, Run
 from support.processes import children, living
 
 from simulator.errors import DeliveryError
-from simulator.load.epochs.epoch import Pace, Window
-from simulator.load.epochs.epochs import schema_epochs
+from simulator.load.epochs.epochs import Pace, Window, schema_epochs
 from simulator.load.feed import Feed
-from simulator.load.reports.sent_window import SentWindow
+from simulator.load.statistics import SentWindow
 from simulator.run.outputs import FilesOutput, Output
 from simulator.sinks.files.settings import FileSettings
 

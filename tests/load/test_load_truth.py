@@ -12,10 +12,10 @@ from support.loads import CANAL, KINDS, OPEN, Run, shop_plan
 from support.playing import assert_leads, play, row_text, state, tables_of
 
 from simulator import tso
-from simulator.consumer.decode import RowEvent, before_image, decode, time_of
-from simulator.consumer.records import Record, read_records
 from simulator.errors import UserError
 from simulator.load import truth
+from simulator.reader.decode import RowEvent, before_image, decode, time_of
+from simulator.reader.records import Record, read_records
 from simulator.sources import snapshots
 from simulator.tidb.model.table import Name, Table
 from simulator.truth import directory as directories

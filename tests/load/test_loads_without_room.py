@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.playing import play, said
 
-from simulator.consumer.decode import DdlEvent, RowEvent, decode
-from simulator.consumer.records import read_records
+from simulator.reader.decode import DdlEvent, RowEvent, decode
+from simulator.reader.records import read_records
 
 URI = "kafka://127.0.0.1:9/fair?protocol={}&partition-num=2"
 CANAL, OPEN = "canal-json&enable-tidb-extension=true", "open-protocol"

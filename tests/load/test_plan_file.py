@@ -8,8 +8,8 @@ import pytest
 
 from simulator.errors import ScenarioError
 from simulator.generate.model import HotSet, Mix, Model, TableModel, Zipf
-from simulator.load.plan.load_plan import STATEMENT_KINDS, DdlSchedule, LoadPlan
-from simulator.load.plan.plan_file import load_plan, read_plan
+from simulator.load.load_plan import STATEMENT_KINDS, DdlSchedule, LoadPlan
+from simulator.load.plan_file import load_plan, read_plan
 from simulator.run import library
 from simulator.settings import Settings
 

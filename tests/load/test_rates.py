@@ -9,7 +9,7 @@ from simulator.errors import UserError
 from simulator.generate.changes.stream import Stream
 from simulator.generate.changes.timetable import Segment
 from simulator.generate.model import Model, TableModel
-from simulator.load.plan.rates import RateSegments, parse_rate, resolve_rates
+from simulator.load.rates import RateSegments, parse_rate, resolve_rates
 
 OF_MAX = 5000.0
 """Rows a second of simulated time where the rate is max."""

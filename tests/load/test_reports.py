@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
-from simulator.load.reports.rate_check import RateCheck
-from simulator.load.reports.sent_window import SentWindow
-from simulator.load.reports.series import LoadSeries, columns
-from simulator.load.reports.statistics import LoadStatistics, RecentRates
+from simulator.load.series import LoadSeries, columns
+from simulator.load.statistics import LoadStatistics, RateCheck, RecentRates, SentWindow
 from simulator.sinks.latencies import Latencies
 
 START = 1_700_000_000.0

@@ -17,11 +17,11 @@ from support.loads import OPEN, Run, window
 
 from simulator.columns.change_frame import DELETE, EVENTS, INSERT
 from simulator.errors import UserError
-from simulator.load.epochs.epoch import SchemaEpoch, Window
-from simulator.load.windows import rows as rows_module
-from simulator.load.windows.rows import window_rows
+from simulator.load import windows as rows_module
+from simulator.load.epochs.epochs import SchemaEpoch, Window
+from simulator.load.windows import window_rows
 from simulator.releases import V8_5, Release
-from simulator.releases.find import find
+from simulator.releases.release import find
 
 HEAD = "rows-per-second = 1000\nrows-per-transaction = {min = 1, max = 9}\ntables-per-transaction = 2\n"
 TABLE = """

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.load.lag.search import LagSample, RateSearch
-from simulator.load.plan import rates
-from simulator.load.reports.sent_window import SentWindow
+from simulator.load import rates
+from simulator.load.lag_search import LagSample, RateSearch
 from simulator.load.scheduler import PaceSegment, ScheduledWindow, WindowScheduler, pace_at, pace_segments
+from simulator.load.statistics import SentWindow
 from simulator.sinks.latencies import Latencies
 
 PACED, UNPACED = (PaceSegment(0, True),), (PaceSegment(0, False),)

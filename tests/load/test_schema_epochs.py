@@ -12,8 +12,7 @@ from support.loads import AUDIT, CANAL, CUSTOMER, KINDS, Run, shop_plan
 from simulator import tso
 from simulator.columns.change_frame import DDL, ints
 from simulator.errors import UserError
-from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
-from simulator.load.epochs.epochs import epoch_control_events
+from simulator.load.epochs.epochs import EpochTable, SchemaEpoch, epoch_control_events
 from simulator.releases.compare import parse_release
 from simulator.tso import compose
 

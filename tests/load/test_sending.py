@@ -16,10 +16,9 @@ from simulator.columns.change_frame import INSERT
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.engines.tasks.task import TaskReport
 from simulator.errors import UserError
-from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
-from simulator.load.windows import sender as sender_module
-from simulator.load.windows.sender import WindowSender
-from simulator.load.windows.sending import send_window, window_messages
+from simulator.load import sender as sender_module
+from simulator.load.epochs.epochs import Pace, SchemaEpoch, Window
+from simulator.load.sender import WindowSender, send_window, window_messages
 from simulator.signals import StopRequest
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records

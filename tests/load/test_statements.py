@@ -25,7 +25,7 @@ from simulator.load.epochs.statements import (
     schedule_ddl,
     truncate_refusals,
 )
-from simulator.load.plan.load_plan import (
+from simulator.load.load_plan import (
     ADD_COLUMN,
     ADD_INDEX,
     DROP_COLUMN,
@@ -35,7 +35,7 @@ from simulator.load.plan.load_plan import (
     DdlSchedule,
 )
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl.statements import parse_ddl
 

@@ -15,12 +15,12 @@ from support.loads import Run
 from simulator.channel import DriverHost
 from simulator.engines.tasks.task import TaskReport
 from simulator.errors import DeliveryError
-from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
+from simulator.load.epochs.epochs import Pace, SchemaEpoch, Window
 from simulator.load.feed import Feed
 
 if TYPE_CHECKING:
+    from simulator.load.on_spark.job import WindowServer
     from simulator.load.on_spark.sending_task import SendingJob
-    from simulator.load.on_spark.window_server import WindowServer
 
 pytestmark = pytest.mark.slow  # the module imports pyspark
 
@@ -54,7 +54,7 @@ def feed() -> OneWindow:
 @pytest.fixture
 def windows(feed: OneWindow) -> Iterator[WindowServer]:
     """Return a server for two tasks."""
-    from simulator.load.on_spark.window_server import WindowServer
+    from simulator.load.on_spark.job import WindowServer
 
     with closing(WindowServer(cast(Feed, feed), DriverHost())) as made:
         yield made

@@ -10,7 +10,7 @@ import pytest
 from support.databases import AIRPORTS
 from support.playing import assert_contract, error_of, play
 
-from simulator.consumer.records import read_records
+from simulator.reader.records import read_records
 from simulator.ticdc.changefeed import load
 
 if TYPE_CHECKING:

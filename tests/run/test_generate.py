@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from support.playing import error_of, play
 
-from simulator.consumer.decode import RowEvent, decode
-from simulator.consumer.records import read_records
+from simulator.reader.decode import RowEvent, decode
+from simulator.reader.records import read_records
 
 TABLES = """
 [[step]]

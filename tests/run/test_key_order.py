@@ -14,9 +14,9 @@ import pytest
 from support.databases import AIRPORTS
 from support.playing import error_of, play
 
-from simulator.consumer.records import read_records
 from simulator.engines.spark import claim_store
-from simulator.sources import handed_on
+from simulator.reader.records import read_records
+from simulator.sources import precedence
 from simulator.sources.precedence import Edges, Precedence, ahead, following
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def test_spark_finds_the_same_times(spark: SparkSession, tmp_path: Path) -> None
 def test_more_rows_than_memory_holds_are_one_line(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, master: str
 ) -> None:
-    monkeypatch.setattr(handed_on, "MOST", 20)
+    monkeypatch.setattr(precedence, "MOST", 20)
     sides = [
         snapshot(tmp_path / f"{seed}", {"people": (PEOPLE, people_and_orders(seed, 40)["people"])}) for seed in (1, 2)
     ]

@@ -9,9 +9,9 @@ import pytest
 from support.playing import play
 
 from simulator import TiCDC, releases
-from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode
-from simulator.consumer.records import read_records
 from simulator.errors import EncodeError, SqlError, UserError
+from simulator.reader.decode import DdlEvent, RowEvent, Watermark, decode
+from simulator.reader.records import read_records
 from simulator.run import open_changefeed
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import FilesOutput, KafkaOutput, MemoryOutput

@@ -13,8 +13,8 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from support.playing import error_of, play
 
-from simulator.consumer.decode import DdlEvent, Event, RowEvent, decode
-from simulator.consumer.records import read_records
+from simulator.reader.decode import DdlEvent, Event, RowEvent, decode
+from simulator.reader.records import read_records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from simulator.run import scenario
 from simulator.run.plan import Plan, plan
 from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.ticdc.changefeed import load
-from simulator.tidb.ddl.column_sources import FromDefault
+from simulator.tidb.ddl.column_definitions import FromDefault
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 

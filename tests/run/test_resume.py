@@ -24,7 +24,7 @@ from simulator.run.plan import Plan
 from simulator.settings import Settings
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records, part
-from simulator.sinks.synchronous import SynchronousSink
+from simulator.sinks.wrappers import SynchronousSink
 from simulator.ticdc.changefeed import Changefeed, load
 
 STORY = """

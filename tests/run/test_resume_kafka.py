@@ -17,8 +17,8 @@ from support.cut_short import RUN, assert_nothing_is_lost, held
 from support.playing import error_of, play
 from support.processes import errors, started, wait_until
 
-from simulator.consumer.records import Record
 from simulator.errors import DeliveryError
+from simulator.reader.records import Record
 from simulator.run import execute
 
 pytestmark = pytest.mark.kafka

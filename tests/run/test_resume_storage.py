@@ -9,10 +9,10 @@ import pytest
 from support.cut_short import killed_at
 
 from simulator import releases
-from simulator.consumer.storage.directory import open_directory
-from simulator.consumer.storage.events import FileEvent, events
 from simulator.engines import in_process
 from simulator.errors import DeliveryError, UserError
+from simulator.reader.storage.directory import open_directory
+from simulator.reader.storage.events import FileEvent, events
 from simulator.run import checkpoint, outputs, plan, scenario
 from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.execute import PlannedRun

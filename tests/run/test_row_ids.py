@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.playing import play, said
 
-from simulator.consumer.records import read_records
+from simulator.reader.records import read_records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,9 +12,9 @@ from support.databases import Rows, Table, state, write
 from support.playing import BY_KEY, assert_leads, error_of, play
 
 from simulator import tso
-from simulator.consumer.decode import Event, RowEvent, Watermark, decode
-from simulator.consumer.records import read_records
 from simulator.errors import ScenarioError
+from simulator.reader.decode import Event, RowEvent, Watermark, decode
+from simulator.reader.records import read_records
 from simulator.run import scenario_schema
 from simulator.run.scenario import load as load_scenario
 from simulator.run.steps import STEPS

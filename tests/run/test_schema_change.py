@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.playing import assert_contract, play
 
-from simulator.consumer.decode import DdlEvent, RowEvent, decode
-from simulator.consumer.records import read_records
+from simulator.reader.decode import DdlEvent, RowEvent, decode
+from simulator.reader.records import read_records
 from simulator.ticdc.changefeed import load
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from support.playing import error_of, play
 from support.processes import started
 
 from simulator import TiCDC, releases, tso
-from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
-from simulator.consumer.records import read_records
 from simulator.errors import EncodeError
+from simulator.reader.decode import DdlEvent, Event, RowEvent, Watermark, decode
+from simulator.reader.records import read_records
 from simulator.run.plan.step import PlanContext, starting
 from simulator.run.plan.upstream_rows import read_rows
 from simulator.run.steps.snapshot import SnapshotStep

@@ -17,8 +17,8 @@ from support.databases import AFTER, BEFORE, Row, Table, Value, state, write
 from support.java_programs import Flink, Refused, as_sent, flink_contents, texts, typed
 from support.playing import assert_leads, error_of, full_image, play, row_of
 
-from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
-from simulator.consumer.records import Record, read_records
+from simulator.reader.decode import DdlEvent, Event, RowEvent, Watermark, decode
+from simulator.reader.records import Record, read_records
 from simulator.ticdc.changefeed import load
 
 pytestmark = pytest.mark.slow  # whole databases take long

@@ -15,8 +15,8 @@ import pytest
 from support.java_programs import Change, Flink, Row, only, upserted
 from support.playing import play, said
 
-from simulator.consumer import truth_metadata
-from simulator.consumer.records import read_records
+from simulator.reader import truth_metadata
+from simulator.reader.records import read_records
 
 FILE = Path(__file__).parent.parent.parent / "scenarios" / "consumer" / "consumer.py"
 

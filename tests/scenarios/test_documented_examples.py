@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simulator.api.session import TiCDC
-from simulator.consumer.decode import DdlEvent, RowEvent, decode
+from simulator.reader.decode import DdlEvent, RowEvent, decode
 from simulator.run.library import find
 from simulator.run.scenario import load
 

@@ -10,10 +10,10 @@ from support.playing import play
 
 from simulator import tso
 from simulator.api.golden import Golden
-from simulator.consumer.records import read_records
-from simulator.consumer.schemas import fixture_schemas
-from simulator.consumer.verify import verify
-from simulator.consumer.verify.options import VerifyOptions
+from simulator.reader.records import read_records
+from simulator.reader.schemas import fixture_schemas
+from simulator.reader.verify.options import VerifyOptions
+from simulator.reader.verify.workflow import verify
 from simulator.run import scenario as scenarios
 from simulator.run.library import Shipped, shipped
 from simulator.sinks.memory import Message

@@ -23,8 +23,8 @@ from cryptography.x509.oid import NameOID
 
 from simulator import TiCDC, tso
 from simulator.api.server import ServedDatabase, TiCDCServer
-from simulator.consumer.decode import RowEvent
 from simulator.errors import DeliveryError, EncodeError, UserError
+from simulator.reader.decode import RowEvent
 from simulator.serve.data_directory import DataDirectory
 
 Connect = Callable[..., Any]

@@ -11,8 +11,8 @@ import pytest
 
 from simulator import TiCDC
 from simulator.api.server import TiCDCServer
-from simulator.consumer.decode import DdlEvent, RowEvent
 from simulator.errors import UserError
+from simulator.reader.decode import DdlEvent, RowEvent
 from simulator.serve.data_directory import DataDirectory
 
 START_TS = 455000614502400000

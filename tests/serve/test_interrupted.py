@@ -15,7 +15,7 @@ import pytest
 
 from simulator.api.server import ServedDatabase
 from simulator.errors import SqlError
-from simulator.serve.running_statement import RunningStatement
+from simulator.serve.database import RunningStatement
 
 Connect = Callable[..., Any]
 INTERRUPTED = 1317

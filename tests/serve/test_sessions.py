@@ -11,7 +11,7 @@ import pytest
 
 from simulator import TiCDC
 from simulator.api.server import ServedDatabase, TiCDCServer
-from simulator.consumer.decode import RowEvent
+from simulator.reader.decode import RowEvent
 
 Client = Any
 Clients = tuple[Client, Client]

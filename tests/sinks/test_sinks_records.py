@@ -19,7 +19,7 @@ from simulator.errors import DeliveryError
 from simulator.sinks import SINKS
 from simulator.sinks.console import ConsoleServer
 from simulator.sinks.files.formats import SCHEMA, table
-from simulator.sinks.kafka.record_batch import body
+from simulator.sinks.kafka.sent_batches import body
 from simulator.sinks.records import DeliveryReport, Records, by_partition, require_delivered
 
 

@@ -16,8 +16,8 @@ from moto.server import ThreadedMotoServer
 from support.playing import error_of, output_of, play, said
 
 from simulator import TiCDC, limits
-from simulator.consumer.decode import RowEvent
 from simulator.errors import DeliveryError, UserError
+from simulator.reader.decode import RowEvent
 
 RELEASE, NEW = "v8.0.0", "new:v8.5.7"
 TABLE = "CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(20))"

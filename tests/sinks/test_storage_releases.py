@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from simulator import TiCDC, releases
-from simulator.consumer.compare.stored import compare_storages
-from simulator.consumer.storage.directory import open_directory
-from simulator.consumer.storage.lines import lines
-from simulator.consumer.verify import verify
-from simulator.consumer.verify.options import VerifyOptions
 from simulator.errors import ChangefeedError, EncodeError
+from simulator.reader.compare.stored import compare_storages
+from simulator.reader.storage.directory import open_directory
+from simulator.reader.storage.events import lines
+from simulator.reader.verify.options import VerifyOptions
+from simulator.reader.verify.workflow import verify
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.dispatch import router, verify_tables
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 
 TIMED = "[sink.csv]\ninclude-commit-ts = true\n"
 SQL = (

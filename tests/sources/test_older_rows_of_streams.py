@@ -16,7 +16,7 @@ from support.codec_rows import unframed
 from support.loads import CUSTOMER, OPEN, Run, shop_plan
 from support.playing import play, said
 
-from simulator.consumer.records import Record, read_records
+from simulator.reader.records import Record, read_records
 from simulator.releases.compare import parse_release
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from support.upstreams import cases
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.storage.partitions import locate_partition
 
 Cells = list[str | None]

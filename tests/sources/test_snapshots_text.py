@@ -17,7 +17,7 @@ from simulator.errors import SnapshotError
 from simulator.sources.snapshots import records, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.records import RecordLayout
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 
 Rows = Sequence[Sequence[databases.Value]]
 

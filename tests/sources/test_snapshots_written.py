@@ -16,8 +16,8 @@ from simulator.columns import row_image
 from simulator.columns.cells import raw
 from simulator.sources import snapshots
 from simulator.sources.snapshots import written
-from simulator.tidb.datums.columns import tidb_text
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.datums.cast import tidb_text
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Column, visible_columns
 
 

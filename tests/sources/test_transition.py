@@ -19,13 +19,13 @@ from support.upstreams import after as applied
 from simulator.columns import row_image
 from simulator.errors import SnapshotError
 from simulator.run.plan.snapshot_pairs import column_sources, lost_partitions
-from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, placed_row_changes
+from simulator.sources.schema_change.row_changes import ChangePeriod
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.column_sources import find_column_sources
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.column_definitions import find_column_sources
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.storage.partitions import locate_partition
 from simulator.tso import compose

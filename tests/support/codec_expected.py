@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from simulator.consumer.decode import Image, RowEvent
-from simulator.consumer.decode.connect_texts import EXACT_DECIMALS, connect_text
+from simulator.reader.decode import Image, RowEvent
+from simulator.reader.decode.connect_texts import EXACT_DECIMALS, connect_text
 from simulator.releases import Release
 from simulator.ticdc.codecs import CodecOptions
 from simulator.ticdc.table_info import handle_columns

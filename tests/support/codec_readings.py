@@ -1,5 +1,5 @@
 """What a message of Simple or Debezium holds of a row, read by the table's definition and by nothing that the encoders or the
-decoder use. The decoder of other protocols is held to TiCDC's own messages (tests/consumer/test_decoded_batches).
+decoder use. The decoder of other protocols is held to TiCDC's own messages (tests/reader/test_decoded_batches).
 
 A value comes back as the TiDB text that went in, or the reading fails.
 """

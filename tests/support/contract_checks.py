@@ -10,20 +10,20 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import ints
-from simulator.consumer.contract.across_partitions import check_across_partitions, choose_reading, partition_count_spans
-from simulator.consumer.contract.checks import PartitionChecks
-from simulator.consumer.contract.destinations import DispatchRows, RowDestinations
-from simulator.consumer.contract.pieces import CheckedPiece, joined_pieces
-from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.summary import PartitionSummary
-from simulator.consumer.contract.violations import Violation, Violations, merge_violations
-from simulator.consumer.decode.batches import StreamDecoder
-from simulator.consumer.frame import RECORD_SCHEMA, Layout, record_batch
-from simulator.consumer.records import Record, TopicPartition
-from simulator.consumer.replay.stream_statements import stream_statements
-from simulator.consumer.replay.table_timeline import table_timeline
-from simulator.consumer.verify.comparison import table_definitions
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.reader.contract.across_partitions import check_across_partitions, choose_reading, partition_count_spans
+from simulator.reader.contract.checks import PartitionChecks
+from simulator.reader.contract.destinations import DispatchRows, RowDestinations
+from simulator.reader.contract.pieces import CheckedPiece, joined_pieces
+from simulator.reader.contract.stream_spec import StreamSpec
+from simulator.reader.contract.summary import PartitionSummary
+from simulator.reader.contract.violations import Violation, Violations, merge_violations
+from simulator.reader.decode.batches import StreamDecoder
+from simulator.reader.frame import RECORD_SCHEMA, Layout, record_batch
+from simulator.reader.records import Record, TopicPartition
+from simulator.reader.replay.stream_statements import stream_statements
+from simulator.reader.replay.table_timeline import table_timeline
+from simulator.reader.verify.comparison import table_definitions
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table
 
 BATCH = 1 << 14

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode, time_of
-from simulator.consumer.records import Record, read_records
 from simulator.errors import SimulatorError
+from simulator.reader.decode import DdlEvent, RowEvent, Watermark, decode, time_of
+from simulator.reader.records import Record, read_records
 from simulator.sinks.external_storage import ExternalStorage, Part
 from simulator.sinks.memory import Message
 from support.databases import Table, write

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.consumer.records import read_records
+from simulator.reader.records import read_records
 
 PARTITIONS = 3
 OPTIONS = f"protocol=canal-json&enable-tidb-extension=true&partition-num={PARTITIONS}"

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from simulator.consumer.records import Record
 from simulator.engines.tasks.messages import encode_flush
 from simulator.engines.tasks.send import flusher
+from simulator.load import plan_file, rates
 from simulator.load.checkpoint import LoadCheckpoint, load_identity
 from simulator.load.epochs import epochs
-from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
-from simulator.load.epochs.epochs import PreparedLoad
-from simulator.load.plan import plan_file, rates
-from simulator.load.plan.load_plan import STATEMENT_KINDS, LoadPlan
+from simulator.load.epochs.epochs import Pace, PreparedLoad, SchemaEpoch, Window
+from simulator.load.load_plan import STATEMENT_KINDS, LoadPlan
 from simulator.load.scheduler import PaceSegment, WindowScheduler
-from simulator.load.windows.sending import window_messages
+from simulator.load.sender import window_messages
+from simulator.reader.records import Record
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.run.outputs import Output

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from simulator.consumer.decode import DdlEvent, RowEvent
-from simulator.consumer.message_reader import MessageReader
-from simulator.consumer.records import read_records
-from simulator.consumer.schemas import fixture_schemas
-from simulator.consumer.verify import verify
-from simulator.consumer.verify.options import VerifyOptions
-from simulator.consumer.verify.verification import Verification
 from simulator.errors import SimulatorError
+from simulator.reader.decode import DdlEvent, RowEvent
+from simulator.reader.event_lines import MessageReader
+from simulator.reader.records import read_records
+from simulator.reader.schemas import fixture_schemas
+from simulator.reader.verify.options import VerifyOptions
+from simulator.reader.verify.verification import Verification
+from simulator.reader.verify.workflow import verify
 from simulator.sinks.memory import Message as Sent
 from support.mutant_forms import Form, Number, Tree, form_of
 from support.playing import play

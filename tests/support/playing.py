@@ -16,22 +16,22 @@ import pyarrow as pa
 
 from simulator import cli
 from simulator.columns import row_image
-from simulator.consumer.contract.stream_spec import stream_spec_of
-from simulator.consumer.decode import Image, RowEvent
-from simulator.consumer.decode.batches import StreamDecoder
-from simulator.consumer.decode.row_images import row_images
-from simulator.consumer.decode.row_texts import value_text
-from simulator.consumer.engines import in_process
-from simulator.consumer.records import Record, TopicPartition
-from simulator.consumer.replay.digests import digests, only, settle
-from simulator.consumer.replay.frame import ImagePairSource, Report
-from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChanges
-from simulator.consumer.replay.neighbours import TableKnowledge
-from simulator.consumer.replay.normalize import LikeNull, nothing_like_null
-from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
-from simulator.consumer.replay.states import StateRows, keys_at_begin, state_table_numbers
-from simulator.consumer.replay.stream_statements import stream_statements
-from simulator.consumer.replay.table_timeline import TableTimeline, table_timeline
+from simulator.reader.contract.stream_spec import stream_spec_of
+from simulator.reader.decode import Image, RowEvent
+from simulator.reader.decode.batches import StreamDecoder
+from simulator.reader.decode.row_images import row_images
+from simulator.reader.decode.row_texts import value_text
+from simulator.reader.engines import in_process
+from simulator.reader.records import Record, TopicPartition
+from simulator.reader.replay.digests import digests, only, settle
+from simulator.reader.replay.frame import ImagePairSource, Report
+from simulator.reader.replay.image_pairs import ImagePairBuilder, SkippedChanges
+from simulator.reader.replay.neighbours import TableKnowledge
+from simulator.reader.replay.normalize import LikeNull, nothing_like_null
+from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
+from simulator.reader.replay.states import StateRows, keys_at_begin, state_table_numbers
+from simulator.reader.replay.stream_statements import stream_statements
+from simulator.reader.replay.table_timeline import TableTimeline, table_timeline
 from simulator.releases import V8_5, Release
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import Changefeed

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5, Release
-from simulator.tidb.ddl.catalog import Catalog, build_catalog, object_key
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.catalog import Catalog, build_catalog, lower_names, object_key
 from simulator.tidb.ddl.execute import execute as execute_ddl
-from simulator.tidb.ddl.lookups import lower_names
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
-from simulator.tidb.engine.sessions.outcome import CommittedTransaction, FailedStatement, StatementOutcome
+from simulator.tidb.ddl.table_definitions import create_table
+from simulator.tidb.engine.outcome import CommittedTransaction, FailedStatement, StatementOutcome
 from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.errors import error_number
 from simulator.tidb.model.table import Table

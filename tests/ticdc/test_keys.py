@@ -18,7 +18,7 @@ from simulator.columns import hashing, row_image
 from simulator.releases import V8_5
 from simulator.ticdc.key_bytes import columns_known_by_handle, handle_keys, row_ids
 from simulator.ticdc.table_info import flags, handle_key, primary_key_names
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import LastIds, Table, TimeToLive, has_common_handle, row_id_column, visible_columns
 
 

@@ -11,8 +11,8 @@ import pytest
 from support.playing import play, said
 
 from simulator import TiCDC
-from simulator.consumer.decode.stream_events import DdlEvent, RowEvent
 from simulator.errors import SqlError
+from simulator.reader.decode.stream_events import DdlEvent, RowEvent
 
 SOFT = "/*T![softdelete] SOFTDELETE=RETENTION 7 DAY */"
 ACTIVE = f"/*T![active_active] ACTIVE_ACTIVE='ON' */ {SOFT}"

@@ -19,10 +19,10 @@ from support.vectors.split import may_split
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.consumer.contract.stream_spec import StreamSpec, stages_of
-from simulator.consumer.decode import DdlEvent, Event, before_image, decode
-from simulator.consumer.decode import RowEvent as Sent
-from simulator.consumer.records import Record, read_records
+from simulator.reader.contract.stream_spec import StreamSpec, stages_of
+from simulator.reader.decode import DdlEvent, Event, before_image, decode
+from simulator.reader.decode import RowEvent as Sent
+from simulator.reader.records import Record, read_records
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.split import (
@@ -34,7 +34,7 @@ from simulator.ticdc.split import (
     split_rule,
     split_updates,
 )
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, s VARCHAR(9), v INT, UNIQUE (s, v))", "test")

@@ -9,8 +9,8 @@ import pytest
 from support.playing import State, play, state
 
 from simulator.api.session import TiCDC
-from simulator.consumer.truth_metadata import read
 from simulator.errors import UserError
+from simulator.reader.truth_metadata import read
 from simulator.run import open_changefeed
 
 if TYPE_CHECKING:

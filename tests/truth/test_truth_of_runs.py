@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from support.playing import Rows, play, replayed, state, tables_of
 
 from simulator import tso
-from simulator.consumer.contract.stream_spec import stream_spec_of
-from simulator.consumer.decode import decode, time_of
-from simulator.consumer.records import Record, read_records
-from simulator.consumer.truth_metadata import read
+from simulator.reader.contract.stream_spec import stream_spec_of
+from simulator.reader.decode import decode, time_of
+from simulator.reader.records import Record, read_records
+from simulator.reader.truth_metadata import read
 from simulator.ticdc.changefeed import load
 from simulator.tidb.model.table import Name, Table
 

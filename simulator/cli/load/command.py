@@ -20,23 +20,22 @@ from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_storage
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
-from simulator.columns.change_sums import sums_by_kind
+from simulator.columns.change_frame import sums_by_kind
 from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, uri_without_secrets
-from simulator.load import truth
+from simulator.load import rates, truth
 from simulator.load.checkpoint import LoadCheckpoint, load_identity
 from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
 from simulator.load.epochs.possible import first_impossible, require_possible
 from simulator.load.feed import Feed, Observer
-from simulator.load.lag.search import RateSearch
-from simulator.load.plan import rates
-from simulator.load.plan.load_plan import LoadPlan
-from simulator.load.plan.plan_file import load_plan as read_plan
-from simulator.load.plan.rates import RateSegments
+from simulator.load.lag_search import RateSearch
+from simulator.load.load_plan import LoadPlan
+from simulator.load.plan_file import load_plan as read_plan
+from simulator.load.rates import RateSegments
 from simulator.load.scheduler import WindowScheduler, pace_segments
-from simulator.load.windows.row_size import measure_bytes_per_row
+from simulator.load.sender import measure_bytes_per_row
 from simulator.releases import Release
 from simulator.run import checkpoint
 from simulator.run.checkpoint import CheckpointFile

@@ -1,25 +1,31 @@
 """The output of a load run: metrics from its beginning, a line of progress, tables and documents at its end.
 
 Unusable ports and files are refused before anything is sent. Errors in writing documents do not hide the run's error.
+
+The progress of a load run on standard error.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simulator import tso
 from simulator.cli.load import end
 from simulator.cli.load.metrics import LOOPBACK, Metrics
 from simulator.cli.load.monitor import LoadMonitor, Setup
-from simulator.cli.load.progress_line import LoadProgressLine
 from simulator.cli.load.summary import write as write_summary
-from simulator.cli.output import warn
+from simulator.cli.run_report import silence
+from simulator.cli.terminal import PLAIN, StatusLine, warn
+from simulator.engines.tasks.progress import Progress
 from simulator.errors import DeliveryError, SimulatorError, UserError
-from simulator.load.lag.monitor import LagMonitor
-from simulator.load.lag.search import FIRST_COMMIT_WITHIN, RateSearch, SearchResult
+from simulator.load.lag_search import FIRST_COMMIT_WITHIN, LagMonitor, RateSearch, SearchResult
+from simulator.load.statistics import LoadStatus
+from simulator.quantities import counted, sized
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 
@@ -105,7 +111,7 @@ def _found(search: RateSearch | None, group: str | None) -> tuple[SearchResult |
 
 @contextmanager
 def _lag(monitor: LoadMonitor, kafka: KafkaSettings, group: str, search: RateSearch | None) -> Iterator[None]:
-    from simulator.sinks.kafka.lag import GroupOffsets
+    from simulator.sinks.kafka.admin import GroupOffsets
 
     offsets = GroupOffsets(kafka, group, monitor.setup.topics)
     try:
@@ -124,3 +130,67 @@ def _documents(monitor: LoadMonitor, report_options: ReportOptions) -> None:
             from simulator.cli.load import report  # plotly takes longer than anything else here
 
             report.write(monitor, report_options.report)
+
+
+REFRESHED = 0.5
+"""Seconds between two updates on a terminal."""
+
+NOTICED = 1.0
+"""Seconds of delay that are shown."""
+
+
+def line(now: LoadStatus, lag: int | None, driver: str, silent: str = "") -> str:
+    """Return the line of progress."""
+    asked = f"asked {now.target_rate:,.0f} rows/s, reached" if now.target_rate else "as fast as possible,"
+    parts = [
+        f"{asked} {now.rows_per_second:,.0f} rows/s",
+        counted(now.rows, "row"),
+        f"{sized(now.bytes)}, {sized(now.bytes_per_second)}/s",
+        f"in flight {sized(now.in_flight)}",
+    ]
+    if lag is not None:
+        parts.append(f"lag {lag:,}")
+    if now.target_rate and now.behind > NOTICED:
+        parts.append(f"{now.behind:,.1f} s behind")
+    if now.p99:
+        parts.append(f"p99 {1000 * now.p99:,.0f} ms")
+    if now.watermark:
+        parts.append(f"watermark {tso.wall_time(now.watermark):%Y-%m-%d %H:%M:%S}")
+    return " · ".join([*parts, silent or driver])
+
+
+class LoadProgressLine:
+    """Shows the progress of a load run; the listener and the feed (through `monitor`) report it from other threads."""
+
+    def __init__(self, monitor: LoadMonitor) -> None:
+        self.monitor = monitor
+        self._line = StatusLine()
+        self._silent = ""
+        self._over = threading.Event()
+
+    def update(self, progress: Progress) -> None:
+        """Receive the tasks' progress, in the listener's thread."""
+        self.monitor.heard(progress)
+        self._silent = silence(progress)
+
+    def line(self) -> str:
+        """Return the current line."""
+        lag = self.monitor.lag
+        return line(self.monitor.now(), None if lag is None else lag.lag, self.monitor.setup.driver, self._silent)
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Show the line, in a thread of its own, until the run ends."""
+        thread = threading.Thread(target=self._repeat, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            thread.join()
+
+    def _repeat(self) -> None:
+        interval = REFRESHED if self._line.console.is_terminal else PLAIN
+        with suppress(OSError), self._line.following():  # the terminal may be closed
+            while not self._over.wait(interval):
+                self._line.show(self.line(), at_once=True)

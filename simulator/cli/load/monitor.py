@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simulator.engines.tasks.progress import Progress
-from simulator.load.lag.search import LagSample, SearchResult
-from simulator.load.reports.rate_check import RateCheck
-from simulator.load.reports.sent_window import SentWindow
-from simulator.load.reports.series import LoadSeries
-from simulator.load.reports.statistics import LoadStatistics, LoadStatus, RecentRates
+from simulator.load.lag_search import LagSample, SearchResult
+from simulator.load.series import LoadSeries
+from simulator.load.statistics import LoadStatistics, LoadStatus, RateCheck, RecentRates, SentWindow
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from simulator.cli import truth
 from simulator.cli.sending import check_checkpoint, check_client, check_sink
 from simulator.engines.spark.choice import chosen_master
 from simulator.errors import UserError
-from simulator.load.lag.search import RateSearch
-from simulator.load.plan import rates
+from simulator.load import rates
+from simulator.load.lag_search import RateSearch
 from simulator.run import library
 from simulator.settings import IN_PROCESS, Settings
 
@@ -32,7 +32,7 @@ def file_of(file: Path | None, preset: str | None) -> Path:
 
 def print_plan(file: Path | None, preset: str | None) -> None:
     """Print the text of the plan; raises UserError if it is not a plan."""
-    from simulator.load.plan.plan_file import load_plan
+    from simulator.load.plan_file import load_plan
 
     sys.stdout.write(load_plan(file_of(file, preset)).text)
 

@@ -1,20 +1,24 @@
-"""The command `verify`."""
+"""The command `verify`.
+
+The progress of a verification on standard error.
+"""
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
-from simulator.cli.output import show_json
+from simulator.cli.terminal import StatusLine, show_json
 from simulator.cli.user_files import Input, check_places, storage_place
 from simulator.cli.verify import text
 from simulator.cli.verify.document import document
-from simulator.cli.verify.progress_line import VerifyProgressLine
-from simulator.consumer.verify import verify as verified
-from simulator.consumer.verify.options import VerifyOptions, check_options
-from simulator.consumer.verify.verification import RIGHT, UNFINISHED, UNPROVED, WRONG, Verification
+from simulator.reader.verify.options import VerifyListener, VerifyOptions, check_options
+from simulator.reader.verify.verification import RIGHT, UNFINISHED, UNPROVED, WRONG, Verification
+from simulator.reader.verify.workflow import verify as verified
 
 EXIT_CODES = {RIGHT: 0, WRONG: 1, UNFINISHED: 1, UNPROVED: 4}
 """Exit codes by verdict."""
@@ -51,3 +55,39 @@ def _show(verification: Verification, as_json: bool) -> None:
         show_json(document(verification))
     else:
         text.show(verification)
+
+
+class VerifyProgressLine(VerifyListener):
+    """Shows what a verification reports."""
+
+    def __init__(self) -> None:
+        self._line = StatusLine()
+        self._stage, self._began = "", monotonic()
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Show the progress until the verification ends."""
+        with self._line.following():
+            yield
+
+    def stage(self, name: str) -> None:
+        """Begin a stage."""
+        self._stage, self._began = name, monotonic()
+        self._line.show(f"{name} …", at_once=True)
+
+    def records(self, done: int, total: int | None) -> None:
+        """Show how many records are processed, of how many in total."""
+        rate = done / max(monotonic() - self._began, 0.5)
+        of = f" of {total:,}" if total else ""
+        self._line.show(f"{self._stage}: {done:,}{of} records, {rate:,.0f} records/s")
+
+    def waits(self, text: str) -> None:
+        """Show what the verification waits for."""
+        self._line.show(text)
+
+    def last(self, text: str) -> None:
+        """Show the progress of a verification that ends early."""
+        self._line.console.print(text, style="red", soft_wrap=True)
+
+    def warn(self, lines: Iterable[str]) -> None:
+        self._line.console.warn(lines)

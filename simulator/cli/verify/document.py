@@ -6,8 +6,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from simulator.consumer.replay.outcome import TableCompared
-from simulator.consumer.verify.verification import Failure, PartitionRead, Verification
+from simulator.reader.replay.outcome import TableCompared
+from simulator.reader.verify.verification import Failure, PartitionRead, Verification
 
 VERSION = 1
 EXAMPLE = ("topic", "partition", "offset", "what")

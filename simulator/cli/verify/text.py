@@ -11,8 +11,9 @@ from simulator import tso
 from simulator.cli.run_report import MANY, by_table, plain_table
 from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.consumer.replay.outcome import TableCompared
-from simulator.consumer.verify.verification import (
+from simulator.quantities import counted
+from simulator.reader.replay.outcome import TableCompared
+from simulator.reader.verify.verification import (
     RIGHT,
     UNFINISHED,
     UNPROVED,
@@ -21,7 +22,6 @@ from simulator.consumer.verify.verification import (
     failure_details,
     failure_heading,
 )
-from simulator.quantities import counted
 
 STYLES = {RIGHT: "green", UNPROVED: "yellow", UNFINISHED: "yellow"}
 """Colours by verdict; others are red."""

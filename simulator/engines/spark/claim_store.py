@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import by_table, ints
 from simulator.sinks.files.settings import disk_errors
-from simulator.sources.claims import CLAIMS, NO_CLAIMS, ROLE_BITS
-from simulator.sources.handed_on import handed_on, require_few
+from simulator.sources.precedence import CLAIMS, NO_CLAIMS, ROLE_BITS, handed_on, require_few
 
 HELD = 1 << 21
 """Claims in memory, with about 60 MB."""

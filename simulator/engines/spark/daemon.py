@@ -11,8 +11,7 @@ import os
 import sys
 from importlib import import_module
 
-from simulator.engines.spark.packed_errors import pack_error
-from simulator.engines.spark.python_version import missing_requirement
+from simulator.engines.spark.workers import missing_requirement, pack_error
 
 SINGLE_THREADED = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 """Environment variables of numpy and pyarrow."""

@@ -16,7 +16,7 @@ from pyspark import SparkContext
 
 from simulator.engines.spark.failures import SPARK_ERRORS, unwrap_errors
 from simulator.engines.spark.internals import slots
-from simulator.engines.spark.python_version import DRIVERS_PYTHON, version
+from simulator.engines.spark.workers import DRIVERS_PYTHON, version
 from simulator.errors import UserError
 
 PACKAGE = Path(__file__).parents[2]

@@ -17,8 +17,7 @@ from pyspark.errors import PySparkException
 
 from simulator import errors
 from simulator.engines.spark import internals
-from simulator.engines.spark.packed_errors import pack_error, unpack_error
-from simulator.engines.spark.python_version import OTHER_PYTHON
+from simulator.engines.spark.workers import OTHER_PYTHON, pack_error, unpack_error
 
 DEATH_WITHIN = 3.0
 """Seconds between Java's last answer and its end."""

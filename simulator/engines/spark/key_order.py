@@ -1,5 +1,8 @@
 """The times of rows that have to change in some order, found while tasks read: they tell the driver what each changed row
-loses and gets, and ask it for the times before they compare, when Spark has run all tasks that read."""
+loses and gets, and ask it for the times before they compare, when Spark has run all tasks that read.
+
+Rows in Spark's order as rows in TiCDC's: some wait until others have changed, and an UPDATE may become two rows.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,18 @@ from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
 from simulator.channel import DriverAddress, TaskServer
-from simulator.columns.change_frame import ints
+from simulator.columns.change_frame import ROW_CHANGES, ints
+from simulator.engines import stages
 from simulator.engines.spark.claim_store import ClaimStore
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import wrap_errors
 from simulator.engines.spark.frames import Batches, map_in_arrow
+from simulator.engines.tasks import later
+from simulator.engines.work import Work
 from simulator.errors import DeliveryError, SimulatorError
-from simulator.sources.claims import claims, known_when_read
+from simulator.sources import diff
 from simulator.sources.diff import Comparison, FixedTimes
-from simulator.sources.handed_on import fixed_times
+from simulator.sources.precedence import claims, fixed_times, known_when_read
 
 TIMES = pa.schema([("row_hash", pa.int64()), ("slot", pa.int64())])
 """The times of the rows of a move; the driver answers with a batch for each move."""
@@ -160,3 +166,34 @@ def times_of(driver: DriverAddress) -> tuple[FixedTimes, ...]:
             return tuple(FixedTimes(*(np.array(ints(batch, name)) for name in TIMES.names)) for batch in answer)
     except (OSError, pa.ArrowInvalid) as error:
         raise DeliveryError(f"a task of Spark lost its connection to the driver: {error}") from error
+
+
+class OrderedRows:
+    """What tasks make of the rows (ROW_CHANGES with op and rank) that Spark has ordered."""
+
+    def __init__(self, work: Work, order: RowOrder | None) -> None:
+        self.rules = work.rules
+        self._clock, self._order = work.comparison.clock, order and order.driver
+        self._filtered, self._waits = work.shuffles == 2, work.waits
+
+    def changes(self, batches: Batches) -> Batches:
+        """Yield the changes that are sent, those of one batch in any order."""
+        yield from (self._changes(batch) for batch in batches if batch.num_rows)
+
+    def in_order(self, batches: Batches) -> Batches:
+        """Return the changes in the order in which they are sent."""
+        if self._filtered or not self._waits:
+            return self.changes(batches)
+        if self._order is not None:
+            times_of(self._order)  # It may refuse them, before anything is sent.
+        rows = (batch for batch in batches if batch.num_rows)
+        return later.in_order((later.key_of(batch, -1), self._changes(batch)) for batch in rows)
+
+    def _changes(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self._filtered:
+            return batch
+        if not self._waits:
+            return stages.filter_rows(batch, self.rules)
+        if self._order is not None:
+            batch = diff.at_fixed_times(batch, self._clock, times_of(self._order))
+        return stages.filter_and_split(batch.select(ROW_CHANGES.names), self.rules)

@@ -2,6 +2,8 @@
 
 The task that owns a partition merges them into its rows. At one commit-ts come first rows, then DDL, then watermarks,
 each ordered by destination.
+
+The times of the watermarks of a run.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from simulator import limits
 from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK, Ints, ints, picked
-from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.ticdc.dispatch import Destinations
 from simulator.tso import compose
 
@@ -175,3 +177,46 @@ def _merge_batches(rows: pa.RecordBatch, control_events: pa.RecordBatch) -> pa.R
     both = pa.concat_batches([rows, control_events])
     is_control = (ints(both, "kind") != ROW).astype(np.int8)
     return picked(both, np.lexsort((is_control, ints(both, "commit_ts"))))
+
+
+@dataclass(frozen=True)
+class WatermarkSchedule:
+    """The watermarks of a run, or of a part of it."""
+
+    start_ms: int
+    """The millisecond from which watermarks are counted."""
+
+    end_ms: int
+    """The final watermark's millisecond, after every row and statement."""
+
+    resolved_interval_ms: int
+    since_ms: int = 0
+    """Watermarks up to this millisecond have been sent already."""
+
+    final: bool = True
+    """Whether there is a watermark at the end regardless of the interval."""
+
+    def __post_init__(self) -> None:
+        """Raise UserError for more watermarks than a run may have."""
+        limits.check_watermarks(len(self.watermark_numbers()), self.resolved_interval_ms)
+
+    def watermark_numbers(self) -> range:
+        """Return the numbers, from 1, of watermarks between start and end that are still to be sent, without one at
+        the end."""
+        interval = self.resolved_interval_ms
+        first = max(0, (self.since_ms - self.start_ms) // interval) + 1
+        return range(first, max(first, (self.end_ms - 1 - self.start_ms) // interval + 1))
+
+    @property
+    def ends_with_watermark(self) -> bool:
+        """Whether there is a watermark at the end."""
+        due = (self.end_ms - self.start_ms) % self.resolved_interval_ms == 0 and self.end_ms > self.start_ms
+        return self.end_ms > self.since_ms and (self.final or due)
+
+    @property
+    def last_watermark_ms(self) -> int | None:
+        """The millisecond of the last watermark that is still to be sent."""
+        if self.ends_with_watermark:
+            return self.end_ms
+        numbers = self.watermark_numbers()
+        return self.start_ms + numbers[-1] * self.resolved_interval_ms if numbers else None

@@ -1,6 +1,10 @@
 """One task: the events of its destinations, in order, become messages and go to its sink.
 
 A batch of events is a handful of Arrow arrays from end to end.
+
+The end of a stream at an event that TiCDC cannot encode: what commits before it is sent, and nothing else.
+
+TiCDC's workers encode and send side by side, so that of what commits with the event, or later, it may have sent more.
 """
 
 from __future__ import annotations
@@ -16,15 +20,12 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.change_frame import ints
-from simulator.columns.change_sums import ChangeSum, add_sums, sums_by_kind
+from simulator.columns.change_frame import ChangeSum, add_sums, ints, sums_by_kind
 from simulator.engines.tasks.barriers import BarrierClient, phases
 from simulator.engines.tasks.bootstraps import Bootstraps, with_bootstraps
 from simulator.engines.tasks.control_events import merge
-from simulator.engines.tasks.encoder_stop import EncoderStop
 from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush, sum_rows
-from simulator.engines.tasks.pacing import EarlyEnd, pace
-from simulator.engines.tasks.progress import Reporter
+from simulator.engines.tasks.progress import EarlyEnd, Reporter, pace
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import DeliveryError, EncodeError
 from simulator.signals import StopRequest
@@ -32,7 +33,7 @@ from simulator.sinks import SINKS, claim_check
 from simulator.sinks.records import DeliveryReport, Records, Sink, report_cut_off
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import Flush, GroupKeys, grouped, ungrouped
-from simulator.tso import compose
+from simulator.tso import FOREVER, compose
 
 OnComplete = Callable[[int], None]
 """Called with each commit-ts once everything up to it is acknowledged, before anything above it is sent."""
@@ -277,3 +278,60 @@ def flusher(spec: TaskSpec, eager: bool) -> Callable[[Iterable[pa.RecordBatch]],
     keys = GroupKeys.of(spec.routes, names, spec.release, spec.control_events.barriers)
     keys = replace(keys, ends=np.array(spec.flush_ends, np.int64))
     return partial(grouped, keys=keys, eager=eager)
+
+
+Encode = Callable[[Flush], Iterable[FlushMessages]]
+
+
+@dataclass
+class EncoderStop:
+    """The first event that cannot be encoded."""
+
+    error: EncodeError | None = None
+    """None as long as everything was encoded."""
+
+    commit_ts: int = FOREVER
+    """Only events below are encoded."""
+
+    def events(self, events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield events until one cannot be encoded."""
+        for batch in events:
+            if batch.num_rows and ints(batch, "commit_ts")[0] >= self.commit_ts:
+                return
+            yield batch
+            if self.error is not None:
+                return
+
+    def encoded(self, flush: Flush, encode: Encode) -> Iterator[FlushMessages]:
+        """Yield the messages of a flush, of events before that one."""
+        flush = _below(flush, self.commit_ts)
+        if not flush.events.num_rows:
+            return
+        try:
+            yield from encode(flush)
+        except EncodeError as error:
+            self.commit_ts, self.error = _first_refused(flush, encode, error)
+            yield from self.encoded(flush, encode)
+
+
+def _below(flush: Flush, commit_ts: int) -> Flush:
+    """Return the events below a commit-ts."""
+    below = ints(flush.events, "commit_ts") < commit_ts
+    if below.all():
+        return flush
+    large = None if flush.large is None else flush.large[below]
+    return Flush(flush.events.filter(pa.array(below)), flush.group[below], large)
+
+
+def _first_refused(flush: Flush, encode: Encode, error: EncodeError) -> tuple[int, EncodeError]:
+    """Return the commit-ts of the first event that cannot be encoded, and its error; that of all events is given."""
+    times = np.unique(ints(flush.events, "commit_ts"))
+    possible, refused = 0, len(times) - 1
+    while possible < refused:
+        middle = (possible + refused) // 2
+        try:
+            list(encode(_below(flush, int(times[middle]) + 1)))
+            possible = middle + 1
+        except EncodeError as first:
+            refused, error = middle, first
+    return int(times[refused]), error

@@ -14,12 +14,12 @@ from simulator import tso
 from simulator.columns import cells, row_image
 from simulator.columns.change_frame import ROW_CHANGES
 from simulator.engines import in_process
-from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
+from simulator.engines.tasks.control_events import WatermarkSchedule
 from simulator.engines.work import with_row_id
 from simulator.errors import UserError
 from simulator.explain.change import parse_row_change
 from simulator.explain.row import encode_image
-from simulator.explain.schema_files import catalog_from_files
+from simulator.explain.schema_differences import catalog_from_files
 from simulator.releases import Release
 from simulator.run.execute import PlannedRun
 from simulator.run.open_changefeed import OpenChangefeed
@@ -33,8 +33,7 @@ from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.changefeed import Changefeed, load
 from simulator.ticdc.codecs import CODECS, DdlEvent
 from simulator.ticdc.ddl.classify import SEND, decide
-from simulator.ticdc.ddl.jobs_text import execute_text
-from simulator.ticdc.ddl.sent_text import sent_text
+from simulator.ticdc.ddl.sent_text import execute_text, sent_text
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo
 from simulator.tidb.ddl.session import Session

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simulator.consumer.decode import DECODERS, protocol_of
-from simulator.consumer.event_lines import as_text
 from simulator.errors import UserError
 from simulator.explain.examples.messages import PLACES, SHARED, SPLITS
 from simulator.explain.examples.playback import OPEN, ExampleEvent, ExampleOutput, ExampleRow, ReleaseExample, play
@@ -26,6 +24,8 @@ from simulator.explain.examples.rows import (
     SIMPLE_ROWS,
 )
 from simulator.explain.examples.statements import SENDING, TEXTS
+from simulator.reader.decode import DECODERS, protocol_of
+from simulator.reader.event_lines import as_text
 from simulator.releases import RELEASES, Release
 from simulator.releases.compare import ReleaseDifference
 from simulator.sinks.memory import Message

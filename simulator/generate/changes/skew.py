@@ -23,8 +23,7 @@ import numpy as np
 
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import xxhash64
-from simulator.generate.changes.cycle import GOLDEN, Cycle, cycle, seed_of, spread
-from simulator.generate.changes.permutation import permuted, restored
+from simulator.generate.changes.cycle import GOLDEN, Cycle, cycle, permuted, restored, seed_of, spread
 from simulator.generate.model import HotSet, Skew, Uniform, Zipf
 
 SINGLE = 32

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from simulator.columns.change_frame import Ints
-from simulator.generate.changes.cycle import seed_of
-from simulator.generate.changes.net import net_changes
+from simulator.generate.changes.cycle import net_changes, seed_of
 from simulator.generate.changes.row_lifecycle import RowLifecycle, row_lifecycle
 from simulator.generate.changes.timetable import Segment, Timetable
 from simulator.generate.changes.transactions import Transactions, transactions

@@ -17,12 +17,12 @@ from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.generate.model import TableRows
 from simulator.generate.values.recipes import ColumnRandom, PooledRecipe
-from simulator.tidb.datums.columns import tidb_text
+from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, bare_name, family, is_binary
-from simulator.tidb.storage.auto_ids import random_counter_bits
+from simulator.tidb.storage.ids import random_counter_bits
+from simulator.tidb.values.documents import BYTES
 from simulator.tidb.values.numbers import bounds
-from simulator.tidb.values.strings import BYTES
 
 COUNTED = ("integer", "string", "text", "decimal", "date", "datetime", "float", "bit")
 """Families that can count, best first."""

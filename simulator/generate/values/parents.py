@@ -17,8 +17,8 @@ from simulator.errors import UserError
 from simulator.generate.model import TableModel, TableRows
 from simulator.generate.values.draws import GOLDEN, MASK, hashed
 from simulator.generate.values.recipes import Recipe
-from simulator.tidb.datums.changed_types import convert_text
-from simulator.tidb.ddl.column_sources import text_changes
+from simulator.tidb.datums.cast import convert_text
+from simulator.tidb.ddl.column_definitions import text_changes
 from simulator.tidb.model.types import ColumnType
 
 

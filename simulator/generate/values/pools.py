@@ -27,7 +27,7 @@ from simulator.errors import UserError
 from simulator.generate.values.draws import seed_of
 from simulator.generate.values.generators import Distribution, FakerProvider, Range, Text, ValueChoice
 from simulator.quantities import counted
-from simulator.tidb.datums.columns import tidb_text
+from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.conversion import accepted_values
 

@@ -12,7 +12,7 @@ from simulator.generate.values.generators import Text
 from simulator.generate.values.pools import Documents
 from simulator.generate.values.reading import LONGEST
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.values.strings import BYTES
+from simulator.tidb.values.documents import BYTES
 
 DOCUMENT = 60
 """Bytes of a JSON document without its text."""

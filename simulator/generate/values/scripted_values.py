@@ -18,15 +18,13 @@ from simulator.columns.cells import latin1
 from simulator.errors import UserError, did_you_mean
 from simulator.generate.model import Model, TableRows
 from simulator.generate.values import generators
-from simulator.generate.values.by_type import FIRST_DAY, default_generator, make_recipe
 from simulator.generate.values.counted import counting_recipe as counted_up
 from simulator.generate.values.draws import seed_of
-from simulator.generate.values.probe_rows import ProbeTimes
-from simulator.generate.values.recipes import ColumnRandom, Recipe
+from simulator.generate.values.reading import ProbeTimes
+from simulator.generate.values.recipes import FIRST_DAY, ColumnRandom, Recipe, default_generator, make_recipe
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.upstream import Upstream
-from simulator.tidb.model.table import Column, ForeignKey, Table
-from simulator.tidb.model.table_keys import columns_by_name, unique_keys
+from simulator.tidb.model.table import Column, ForeignKey, Table, columns_by_name, unique_keys
 from simulator.tidb.model.types import family, is_binary
 
 Draw: TypeAlias = Callable[[int], pa.Array]

@@ -15,13 +15,17 @@ import pyarrow.compute as pc
 from simulator.errors import UserError, did_you_mean
 from simulator.generate.model import Model
 from simulator.generate.values import generators
-from simulator.generate.values.by_type import default_generator, make_recipe
 from simulator.generate.values.counted import CountingRecipe, NumberedTextRecipe, auto_random_recipe, counting_recipe
-from simulator.generate.values.distinct import DistinctColumns, distinct_columns, fixed_columns, tells
-from simulator.generate.values.distinct_templates import distinct_template
+from simulator.generate.values.distinct import (
+    DistinctColumns,
+    distinct_columns,
+    distinct_template,
+    fixed_columns,
+    tells,
+)
 from simulator.generate.values.draws import seed_of
 from simulator.generate.values.parents import Pairing, Parents, ReferenceRecipe, grows
-from simulator.generate.values.probe_rows import probe_rows
+from simulator.generate.values.reading import probe_rows
 from simulator.generate.values.recipes import (
     ColumnRandom,
     NullableRecipe,
@@ -31,12 +35,13 @@ from simulator.generate.values.recipes import (
     TemplateRecipe,
     UpdateCountRecipe,
     UpdateGroup,
+    default_generator,
+    make_recipe,
 )
 from simulator.generate.values.row_size import filling_text, share_bytes, text_capacity
-from simulator.tidb.model.table import Column, ForeignKey, Table, visible_columns
-from simulator.tidb.model.table_keys import columns_by_name
+from simulator.tidb.model.table import Column, ForeignKey, Table, columns_by_name, visible_columns
 from simulator.tidb.model.types import family, is_text
-from simulator.tidb.values.strings import BYTES
+from simulator.tidb.values.documents import BYTES
 
 ColumnPlace = tuple[int, str]
 """Index of a table in the model, and the column's name."""

@@ -16,10 +16,9 @@ from simulator.columns import row_image
 from simulator.columns.cells import raw
 from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.generate.model import Model, TableRows
-from simulator.generate.values.by_type import default_generator, make_recipe
 from simulator.generate.values.draws import seed_of
 from simulator.generate.values.generators import TableGenerators
-from simulator.generate.values.probe_rows import probe_rows
+from simulator.generate.values.reading import probe_rows
 from simulator.generate.values.recipes import (
     AddedRecipe,
     ColumnRandom,
@@ -27,15 +26,16 @@ from simulator.generate.values.recipes import (
     ConvertedRecipe,
     Recipe,
     UpdateGroup,
+    default_generator,
+    make_recipe,
 )
 from simulator.generate.values.table_recipes import TableRecipes, each_table
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, find_column_sources
+from simulator.tidb.ddl.column_definitions import FromColumn, FromDefault, find_column_sources
 from simulator.tidb.expressions.over_columns import compute_generated_columns
-from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.model.table_keys import columns_by_name, unique_keys
-from simulator.tidb.storage.key_columns import column_cells, encode_key
+from simulator.tidb.model.table import Column, Table, columns_by_name, unique_keys, visible_columns
+from simulator.tidb.storage.row_keys import column_cells, encode_key
 from simulator.tso import DEFAULT_START
 
 START_MS = int(DEFAULT_START.timestamp() * 1000)

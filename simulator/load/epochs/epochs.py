@@ -1,6 +1,8 @@
 """The schema epochs of a load plan: the definitions and the DDL statements, executed in order as in `run`.
 
 An epoch depends only on the plan, wherever a run begins.
+
+Schema epochs, the parts of a load run between two DDL statements, and the windows in them.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -15,19 +18,26 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.change_frame import ints
 from simulator.engines.stages import RowRules
-from simulator.engines.tasks.schemas import with_schemas_of
-from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
+from simulator.engines.tasks.control_events import PlacedDdl, WatermarkSchedule
+from simulator.engines.tasks.messages import with_schemas_of
+from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import UserError
 from simulator.generate.changes.stream import Stream
 from simulator.generate.changes.timetable import Segment
 from simulator.generate.values.table_values import table_values
 from simulator.load.epochs import statements
-from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
-from simulator.load.epochs.layouts import RowLayouts
 from simulator.load.epochs.statements import TIMED, DdlChooser, OwnIds, ScheduledDdl
-from simulator.load.epochs.states import PlanState, execute, following_layouts, following_state, settled, tables_named
+from simulator.load.epochs.states import (
+    PlanState,
+    RowLayouts,
+    execute,
+    following_layouts,
+    following_state,
+    settled,
+    tables_named,
+)
 from simulator.load.epochs.timed import play_timed
-from simulator.load.plan.load_plan import TRUNCATE, LoadPlan
+from simulator.load.load_plan import TRUNCATE, LoadPlan
 from simulator.releases import Release
 from simulator.run import plan as plans
 from simulator.run.outputs import Output
@@ -35,12 +45,16 @@ from simulator.run.plan import Plan
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
 from simulator.run.steps.sql import with_upstream
+from simulator.sources.snapshots.physical import PlacedTable
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
 from simulator.tidb.model.table import Table
-from simulator.tidb.restore.names import quote_name
+from simulator.tidb.restore.expressions import quote_name
+
+if TYPE_CHECKING:
+    from simulator.generate.values.table_values import TableValues
 
 
 @dataclass(frozen=True)
@@ -239,3 +253,64 @@ def epoch_control_events(epoch: SchemaEpoch, ms: int) -> pa.RecordBatch:
     events = pa.concat_batches(parts) if parts else control_events.watermark(0, ())
     order = np.lexsort([ints(events, name) for name in ("destination", "table", "kind", "commit_ts")])
     return events.take(pa.array(order))
+
+
+@dataclass(frozen=True)
+class EpochTable:
+    """A table of the stream in a schema epoch."""
+
+    place: PlacedTable
+    """Its definition, and the run's physical tables that hold its partitions."""
+
+    values: TableValues
+    since: int
+    """The transaction before which it was empty (`TableRows.since`)."""
+
+    layouts: RowLayouts
+    """What rows may lack; nothing if old values of older rows are as TiDB reads them."""
+
+
+@dataclass(frozen=True)
+class SchemaEpoch:
+    """The part of the stream between two DDL statements. It is sent to the tasks."""
+
+    number: int
+    first_ms: int
+    """The start, in simulated milliseconds since the start of the stream. The DDL statement commits there, after all
+    older rows.
+    """
+
+    end_ms: int | None
+    """The start of the next epoch; None if there is none."""
+
+    stream: Stream
+    tables: tuple[EpochTable | None, ...]
+    """Parallel to `stream.model.tables`; None for a table that the filter of the changefeed excludes."""
+
+    rules: RowRules
+    spec: TaskSpec
+    """Without control events, which the driver sends."""
+
+    statements: tuple[PlacedDdl, ...]
+    """The DDL events before its first row. `index` refers to `spec.statements`."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The pace of a window."""
+
+    speed: float
+    """Simulated seconds for each real one; 0 means as fast as the sink takes rows."""
+
+    behind: float
+    """How many seconds late the window was handed out; negative if it was early."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The rows between two watermarks, from `first_ms` up to but excluding `end_ms`."""
+
+    epoch: SchemaEpoch
+    first_ms: int
+    end_ms: int
+    pace: Pace

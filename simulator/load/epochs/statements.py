@@ -14,7 +14,7 @@ from itertools import chain, count
 
 from simulator.errors import UserError
 from simulator.generate.values.generators import Reference, TableGenerators
-from simulator.load.plan.load_plan import (
+from simulator.load.load_plan import (
     ADD_COLUMN,
     ADD_INDEX,
     DROP_COLUMN,
@@ -24,11 +24,11 @@ from simulator.load.plan.load_plan import (
     TimedStatement,
 )
 from simulator.tidb.ddl.catalog import Key, build_catalog, object_key
-from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
+from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, Index, LastIds, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.restore.names import quote_name
+from simulator.tidb.restore.expressions import quote_name
 
 MOST_COLUMNS = 16
 MOST_INDEXES = 8

@@ -21,7 +21,7 @@ from simulator.load.epochs.states import (
     settled,
     tables_named,
 )
-from simulator.load.plan.load_plan import LoadPlan, TimedStatement
+from simulator.load.load_plan import LoadPlan, TimedStatement
 from simulator.run import plan as plans
 from simulator.run.plan.snapshot_pairs import emptied_partitions, renamed_tables
 from simulator.run.plan.statements import EmittedJob
@@ -31,8 +31,7 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.rules import ChangefeedRules, check_tables
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.engine.upstream import Upstream
-from simulator.tidb.model.table import Column, ForeignKey, Name, Table
-from simulator.tidb.model.table_keys import UniqueKey, columns_by_name, unique_keys
+from simulator.tidb.model.table import Column, ForeignKey, Name, Table, UniqueKey, columns_by_name, unique_keys
 
 
 def play_timed(

@@ -21,9 +21,9 @@ from simulator.channel import DriverAddress
 from simulator.engines.spark.failures import wrap_errors
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskReport
-from simulator.load.epochs.epoch import SchemaEpoch, Window
-from simulator.load.windows.rows import table_destinations
-from simulator.load.windows.sender import WindowSender
+from simulator.load.epochs.epochs import SchemaEpoch, Window
+from simulator.load.sender import WindowSender
+from simulator.load.windows import table_destinations
 from simulator.signals import StopRequest
 from simulator.sinks import SINKS
 

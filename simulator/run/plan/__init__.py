@@ -12,14 +12,21 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import row_changes_schema
-from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
+from simulator.engines.tasks.control_events import WatermarkSchedule
 from simulator.errors import UserError, shortened
 from simulator.faults.fault import Fault
 from simulator.releases import Release
-from simulator.run.plan.expectation import PlannedExpectation
 from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, renamed_tables, spelled_name, tables_with_row_ids
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
-from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, ScenarioStep, StepResult, starting
+from simulator.run.plan.step import (
+    ChangefeedStopped,
+    PlanContext,
+    PlannedExpectation,
+    RunPosition,
+    ScenarioStep,
+    StepResult,
+    starting,
+)
 from simulator.run.plan.versions import PlannedTable, TableVersions
 from simulator.sources.older_rows import OlderRows
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot

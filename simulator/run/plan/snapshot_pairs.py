@@ -11,17 +11,25 @@ from dataclasses import dataclass, replace
 from simulator.errors import UserError
 from simulator.run.plan.statements import AppliedStatement
 from simulator.run.plan.versions import EVERYTHING
-from simulator.sources.change_period import ChangePeriod
 from simulator.sources.key_order import computable_keys
 from simulator.sources.schema_change import SchemaChangePoint, Transition
+from simulator.sources.schema_change.row_changes import ChangePeriod
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable
 from simulator.ticdc.table_info import handle_key, handle_lengths
-from simulator.tidb.datums.changed_types import convertible
+from simulator.tidb.datums.cast import convertible
 from simulator.tidb.ddl.catalog import Catalog, object_key
-from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, find_column_sources
+from simulator.tidb.ddl.column_definitions import ColumnSource, FromColumn, find_column_sources
 from simulator.tidb.ddl.session import Job
-from simulator.tidb.model.table import ROW_ID, Index, Name, Table, has_common_handle, row_id_column, visible_columns
-from simulator.tidb.model.table_keys import UniqueKey
+from simulator.tidb.model.table import (
+    ROW_ID,
+    Index,
+    Name,
+    Table,
+    UniqueKey,
+    has_common_handle,
+    row_id_column,
+    visible_columns,
+)
 from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, TruncateTable
 from simulator.tidb.syntax.definitions import Statement

@@ -1,4 +1,7 @@
-"""How a step is planned: from the position that the steps before it reached, to a new position and a result."""
+"""How a step is planned: from the position that the steps before it reached, to a new position and a result.
+
+The expectations of a scenario; `simulator.run.expectations` compares them with what a run sends.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ import pyarrow as pa
 from simulator import tso
 from simulator.errors import DdlError, UserError
 from simulator.faults.fault import Fault
-from simulator.run.plan.expectation import PlannedExpectation
 from simulator.run.plan.snapshot_pairs import UnplacedPair
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.versions import TableVersions
@@ -20,7 +22,7 @@ from simulator.ticdc.codecs import TableInfo
 from simulator.ticdc.dispatch import Route, TopicGrowth
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, Key
-from simulator.tidb.engine.sessions.settings import SqlSession
+from simulator.tidb.engine.settings import SqlSession
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Name
 
@@ -151,3 +153,48 @@ class ScenarioStep(Protocol):
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """Return the position after the step, and its result; raises UserError."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The content of a step `expect`."""
+
+    events: tuple[str, ...] | None = None
+    """Row and DDL events, each as `inspect` prints it after the time."""
+
+    counts: Mapping[str, int | Mapping[str, int]] = field(default_factory=dict)
+    """By `schema.table`: the number of row events, in total or by kind; also `ddl` and `messages`."""
+
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By `schema.table`: all its rows, as `a=1 b=NULL`."""
+
+    decisions: tuple[str, ...] | None = None
+    """For each DDL job `sent` or `not sent`, optionally with a colon and some words of the reason."""
+
+    sql: str = ""
+    """A statement that must fail; it has no effect."""
+
+    error: tuple[int | None, str] = (None, "")
+    """The number of its error, and words of the error's text."""
+
+    @property
+    def about_messages(self) -> bool:
+        return self.events is not None or bool(self.counts)
+
+
+@dataclass(frozen=True)
+class PlannedExpectation:
+    """An expectation at its position in a run. It is about the events since the expectation before it."""
+
+    expectation: Expectation
+    where: str
+    """File, line and step, for messages."""
+
+    until_ms: int
+    """The first millisecond after these events."""
+
+    state: Snapshot | Upstream | None
+    """The rows at this position."""
+
+    raised: tuple[int, str] | None = None
+    """Number and text of the error of `expectation.sql`; None if it succeeds."""

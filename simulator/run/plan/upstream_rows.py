@@ -26,7 +26,7 @@ from simulator.tidb.engine.upstream import StoredRows, Upstream
 from simulator.tidb.model.table import ROW_ID, Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.storage.auto_ids import counters_after
+from simulator.tidb.storage.ids import counters_after
 from simulator.tidb.syntax.ddl import DropTable
 from simulator.tidb.syntax.definitions import TableName
 

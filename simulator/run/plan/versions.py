@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from simulator.sources.snapshots import FIRST_ID, PhysicalTable, PlacedTable, following_id, new_table
-from simulator.tidb.ddl.column_sources import columns_lacked
+from simulator.tidb.ddl.column_definitions import columns_lacked
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Name, Table
 

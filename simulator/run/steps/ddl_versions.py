@@ -18,7 +18,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.ddl.session import Job
-from simulator.tidb.engine.sessions.outcome import CompletedDdl
+from simulator.tidb.engine.outcome import CompletedDdl
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, ReorganizePartition
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable

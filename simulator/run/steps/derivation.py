@@ -25,8 +25,8 @@ from simulator.run.plan.versions import same
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.parser.splitting import split_sql_file
-from simulator.tidb.restore.names import quote_name
+from simulator.tidb.parser.script import split_sql_file
+from simulator.tidb.restore.expressions import quote_name
 
 Tables = Mapping[Name, Table]
 

@@ -23,12 +23,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simulator.errors import DdlError, SqlError, UserError, did_you_mean
-from simulator.run.plan.expectation import Expectation, PlannedExpectation
-from simulator.run.plan.step import PlanContext, RunPosition, StepResult
+from simulator.run.plan.step import Expectation, PlanContext, PlannedExpectation, RunPosition, StepResult
 from simulator.run.steps.kind import StepKind, StepPlace
 from simulator.run.steps.sql import execute_statement
 from simulator.settings import TEXT, TEXTS, to_text
-from simulator.tidb.engine.sessions.outcome import FailedStatement
+from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.errors import error_number
 

@@ -1,12 +1,15 @@
 """The step `generate`: inserts, updates and deletes on a table, generated from a seed.
 
 Rows are generated and checked in rounds, then divided into transactions. Equal seeds give equal rows.
+
+The keys of the step `generate`, and their JSON Schemas.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,24 +17,25 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.cells import Places
 from simulator.errors import SqlError, UserError, did_you_mean
-from simulator.generate.model import Skew, Uniform
-from simulator.generate.rounds import ROUNDS, Round, chosen_rows, rounds
+from simulator.generate.model import ROUNDS, Round, Skew, Uniform, chosen_rows, rounds
 from simulator.generate.values.generators import ColumnGenerator, NumberSequence, RowTime
+from simulator.generate.values.reading import DISTRIBUTIONS, parse_columns, parse_skew
 from simulator.generate.values.scripted_values import Draw, draws, is_time, keyed
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import read_rows
+from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.run.steps.sql import apply_events, scripted_changes, with_upstream
-from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
-from simulator.tidb.engine.scopes.names import resolve_table
-from simulator.tidb.engine.sessions import clock
-from simulator.tidb.engine.sessions.changes import committed_transaction, table_changes
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.outcome import TableChanges
-from simulator.tidb.engine.sessions.session import Session
+from simulator.settings import DURATION, Key, table_schema, to_count, to_duration_ms, to_seed, to_text
+from simulator.tidb.ddl.foreign_keys import referring_keys
+from simulator.tidb.engine import clock
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.names import resolve_table
+from simulator.tidb.engine.outcome import TableChanges
+from simulator.tidb.engine.session import Session, committed_transaction, table_changes
 from simulator.tidb.engine.upstream import Upstream, upstream_of
 from simulator.tidb.engine.writes.direct_writes import changed_rows, delete_rows, insert_rows, update_rows
 from simulator.tidb.engine.writes.rows import Location
-from simulator.tidb.expressions.tables import places_of
+from simulator.tidb.expressions.over_columns import places_of
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.storage.transactions import Transaction
@@ -274,3 +278,88 @@ def _updated_columns(table: Table, fresh: Columns, wanted: Mapping[str, ColumnGe
     if not columns:
         raise UserError("updates: the table has no column outside of its keys to change")
     return columns
+
+
+def _to_table(value: object) -> str:
+    text = to_text(value)
+    if not all(text.split(".", 1)):
+        raise UserError(f"expected a table such as 'shop.item', got {text!r}")
+    return text
+
+
+def _step(table: str, values: Mapping[str, Any], place: StepPlace) -> GenerateStep:
+    wanted = Round(*(values.get(name, 0) for name in Round._fields))
+    if not wanted.rows:
+        raise UserError(f"nothing is to be done: at least one of {', '.join(Round._fields)} is expected")
+    return GenerateStep(
+        table,
+        wanted,
+        values.get("rows_per_transaction", ROWS_PER_TRANSACTION),
+        values.get("over_ms"),
+        values.get("seed"),
+        values.get("columns", {}),
+        values.get("skew", Uniform()),
+        f"{place.file}: {place.where('generate')}",
+    )
+
+
+COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0, "maximum": MOST}
+SCALAR: Mapping[str, Any] = {"type": ["string", "number", "boolean"]}
+BOUND: Mapping[str, Any] = {"type": ["number", "string"]}
+SHARE: Mapping[str, Any] = {"type": "number", "exclusiveMinimum": 0}
+COLUMN: Mapping[str, Any] = {
+    "min": BOUND,
+    "max": BOUND,
+    "faker": {"type": "string"},
+    "value": SCALAR,
+    "null": {"type": "number", "minimum": 0, "maximum": 1},
+    "choice": {"type": "array", "items": SCALAR, "minItems": 1},
+    "weights": {"type": "array", "items": {"type": "number", "minimum": 0}},
+    "sequence": {"type": "integer"},
+    "step": {"type": "integer"},
+    "distribution": {"enum": [*DISTRIBUTIONS]},
+    **dict.fromkeys(("mean", "deviation", "exponent"), {"type": "number"}),
+    "text": {"oneOf": [COUNT, table_schema({"min": COUNT, "max": COUNT}, "min", "max")]},
+    "reference": {"type": "string"},
+    "time": {"enum": ["born", "changed"]},
+}
+COLUMNS: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": {
+        "oneOf": [SCALAR, {"type": "array", "items": SCALAR, "minItems": 1}, table_schema(COLUMN)]
+    },
+}
+SKEW: Mapping[str, Any] = {
+    "oneOf": [
+        {"const": "uniform"},
+        table_schema({"zipf": SHARE}, "zipf"),
+        table_schema({"hot": SHARE, "updates": SHARE}, "hot", "updates"),
+    ]
+}
+ROWS, ROWS_OF_TRANSACTION = to_count(0, MOST), to_count(1, MOST)
+KEYS: Mapping[str, Key] = {
+    "inserts": Key("inserts", ROWS, COUNT, "How many rows come."),
+    "updates": Key("updates", ROWS, COUNT, "How many rows that are there change."),
+    "deletes": Key("deletes", ROWS, COUNT, "How many rows go."),
+    "over": Key("over_ms", to_duration_ms, DURATION, "Simulated time over which its transactions are spread."),
+    "seed": Key("seed", to_seed, {"type": "integer"}, "Chooses the values and the rows; the run's if unsaid."),
+    "rows-per-transaction": Key(
+        "rows_per_transaction", ROWS_OF_TRANSACTION, {**COUNT, "minimum": 1}, "How many rows a transaction is about."
+    ),
+    "columns": Key(
+        "columns",
+        parse_columns,
+        COLUMNS,
+        "By column: a provider of Faker, a list to choose from, {min, max}, a number, or another generator.",
+    ),
+    "skew": Key(
+        "skew", parse_skew, SKEW, "Which rows updates choose: uniform, {zipf = 1.1} or {hot = 0.01, updates = 0.9}."
+    ),
+}
+KIND = StepKind(
+    _to_table,
+    _step,
+    (KeyGroup(KEYS, "only a step generate makes so many rows"),),
+    changes=True,
+    says="So many inserts, updates and deletes on a table, from a seed.",
+)

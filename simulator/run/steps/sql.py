@@ -28,26 +28,25 @@ from simulator.run.steps.ddl_versions import apply_ddl
 from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import CHARSETS, DURATION, Key, to_duration_ms, to_text
-from simulator.sources.snapshots.charsets import UTF8, text_of
-from simulator.sources.snapshots.text_format import text_format
+from simulator.sources.snapshots.csv_text import text_format
+from simulator.sources.snapshots.quoting import UTF8, text_of
 from simulator.ticdc.older_rows import filled_images
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.ticdc.time_zone import zone_of_rows
+from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
 from simulator.tidb.engine.session_statements import resolve_execute
-from simulator.tidb.engine.sessions.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
-from simulator.tidb.engine.sessions.session_variables import parse_sql_mode
-from simulator.tidb.engine.sessions.settings import DEFAULT_SQL_MODE
+from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, parse_sql_mode
 from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.errors import error_number
-from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax import session as syntax
-from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.expressions import Literal
+from simulator.tidb.syntax.queries import RowStatement
 from simulator.tidb.syntax.session import ScriptStatement, SessionStatement, SqlStatement
+from simulator.tidb.system_variables import READING_MODES
 
 FIRST_DATABASE = "test"
 """The current database at the start of a script; every new TiDB has it."""

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.records import DeliveryReport, PartitionCounter, PartitionRecords, Records
-from simulator.sinks.synchronous import SynchronousSink
+from simulator.sinks.wrappers import SynchronousSink
 from simulator.ticdc.codecs.binary import base64
 
 if TYPE_CHECKING:

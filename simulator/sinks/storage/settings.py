@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Storage
-from simulator.ticdc.storage import StoredTable
+from simulator.ticdc.cloud_storage import StoredTable
 
 
 @dataclass(frozen=True)

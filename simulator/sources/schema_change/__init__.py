@@ -5,8 +5,7 @@ A change precedes the statements exactly if its time does and the old definition
 the row into the result of the change.
 """
 
-from simulator.sources.schema_change.altered import altered_rows
 from simulator.sources.schema_change.row_changes import placed_row_changes
-from simulator.sources.schema_change.transition import SchemaChangePoint, Transition, cut_unaltered
+from simulator.sources.schema_change.transition import SchemaChangePoint, Transition, altered_rows, cut_unaltered
 
 __all__ = ["SchemaChangePoint", "Transition", "altered_rows", "cut_unaltered", "placed_row_changes"]

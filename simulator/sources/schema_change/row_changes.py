@@ -2,6 +2,8 @@
 
 A change precedes the statements exactly if its time does and the old definition can hold it. The statements then turn
 the row into the result of the change.
+
+The period of simulated time in which rows of a comparison change.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW_CHANGES, Ints
 from simulator.columns.row_image import same
-from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change.transition import (
     OCCURRENCE_BYTES,
     SchemaChangePoint,
@@ -30,12 +31,12 @@ from simulator.sources.schema_change.transition import (
 from simulator.sources.snapshots import locate_rows
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key, handle_lengths
-from simulator.tidb.datums.changed_types import convert_text
-from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, convert_column, repeat_text
-from simulator.tidb.ddl.definitions.defaults import row_default
+from simulator.tidb.datums.cast import convert_text
+from simulator.tidb.ddl.column_definitions import FromColumn, FromDefault, convert_column, repeat_text
+from simulator.tidb.ddl.defaults import row_default
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
-from simulator.tidb.storage.key_columns import encode_key
+from simulator.tidb.storage.row_keys import encode_key
 from simulator.tso import ROW_LOGICAL, compose
 
 FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
@@ -304,3 +305,28 @@ def _handle(change: Transition, handle: pa.Array, image: pa.Array) -> pa.Array:
     numbered = not handle_key(change.after.table)
     occurrence = split_at(handle, -OCCURRENCE_BYTES)[1] if numbered else FIRST
     return pc.binary_join_element_wise(image, occurrence, b"")
+
+
+@dataclass(frozen=True)
+class ChangePeriod:
+    """A period of simulated time in which rows change."""
+
+    start_ms: int
+    """The millisecond of statements that create tables; the first rows change in the next one."""
+
+    over_ms: int
+
+    @property
+    def first_ms(self) -> int:
+        """The first millisecond in which a row changes."""
+        return self.start_ms + 1
+
+    @property
+    def end_ms(self) -> int:
+        """The last millisecond in which a row changes."""
+        return self.start_ms + self.over_ms
+
+    @property
+    def next_ms(self) -> int:
+        """The earliest start of the next period, after the statements that drop tables."""
+        return self.end_ms + 2

@@ -3,7 +3,7 @@
 Types come from the CREATE TABLE text, not from the data. A value that TiDB would reject is an error.
 """
 
-from simulator.sources.snapshots.csv_text import CsvDialect
+from simulator.sources.snapshots.csv_text import CsvDialect, TextFormat, text_format
 from simulator.sources.snapshots.directory import DataFile, Snapshot, SnapshotTable, open
 from simulator.sources.snapshots.key_order import KeyRanges, KeyReport, unproven_tables
 from simulator.sources.snapshots.physical import (
@@ -17,7 +17,6 @@ from simulator.sources.snapshots.physical import (
 )
 from simulator.sources.snapshots.pieces import FilePiece, TableScan, divide_both_into_tasks, divide_into_tasks
 from simulator.sources.snapshots.states import state_batches
-from simulator.sources.snapshots.text_format import TextFormat, text_format
 
 __all__ = [
     "CsvDialect",

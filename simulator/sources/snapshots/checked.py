@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 from simulator import files
 from simulator.columns.cells import Bytes, Mask, Places
 from simulator.errors import SnapshotError, printable
-from simulator.sources.snapshots import charsets
+from simulator.sources.snapshots import quoting
 from simulator.sources.snapshots.physical import locate_rows
 from simulator.sources.snapshots.pieces import FilePiece
 from simulator.sources.snapshots.records import RawRows
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.datums.columns import tidb_text
+from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.expressions.over_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
@@ -90,7 +90,7 @@ def _rejection(piece: FilePiece, raw: RawRows, row: int, place: int) -> Snapshot
         type = column.type.name + (" unsigned" if column.type.unsigned else "")
         cause = f"value {_quoted(column, value)} of type {type}: accepted is {accepted_values(column.type)}"
         if _is_of_another_charset(column.type, _bytes(value)):
-            cause += f"; the file {files.ELSE}: accepted is {charsets.ACCEPTED}"
+            cause += f"; the file {files.ELSE}: accepted is {quoting.ACCEPTED}"
     else:
         cause = "NULL in a NOT NULL column"
     return SnapshotError(printable(f"{_where(piece)}, column {column.name!r}, row{_key(table, raw, row)}: {cause}"))

@@ -2,10 +2,14 @@
 or of a dump in one file.
 
 File names decide: `<db>.<table>-schema.sql` declares a table, `<db>.<table>[.<index>].<format>` holds its rows.
+
+How many bytes the files of a snapshot become when they are read, so that a small file of many rows does not pass for
+a small snapshot.
 """
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,13 +22,13 @@ import pyarrow as pa
 from simulator import files, tso
 from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.files import FileInfo
-from simulator.sources.snapshots import dump_file, row_ids, sizes, streams
-from simulator.sources.snapshots.charsets import ACCEPTED, UTF8, as_utf8
+from simulator.sources.snapshots import dump_file, key_order, parquet, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
-from simulator.sources.snapshots.streams import FilePart
+from simulator.sources.snapshots.quoting import ACCEPTED, UTF8, as_utf8
+from simulator.sources.snapshots.streams import COMPRESSIONS, FilePart
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.derive import show_create
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table
 
 FORMATS = ("sql", "csv", "parquet")
@@ -79,7 +83,7 @@ class SnapshotTable:
         Raise SnapshotError for an unreadable file.
         """
         told = (
-            row_ids.are_told(file.part(), format, self.table, self.csv, self.escapes(file))
+            key_order.are_told(file.part(), format, self.table, self.csv, self.escapes(file))
             for format, files in self.files.items()
             for file in files
         )
@@ -115,7 +119,7 @@ class Snapshot:
         in_memory: int = sum(table.rows.nbytes for table in self.tables if table.rows is not None)
         held = [file for table in self.tables for files in table.files.values() for file in files]
         areas = sum(file.bytes for file in held if file.area is not None)
-        return in_memory + areas + sizes.decompressed((file.path, file.size) for file in held if file.area is None)
+        return in_memory + areas + decompressed((file.path, file.size) for file in held if file.area is None)
 
 
 def open(
@@ -274,3 +278,32 @@ def _start_ts(metadata: str | None) -> int | None:
     if ts > tso.FOREVER:
         raise SnapshotError(f"{metadata}: Pos {match[1]} is not a TSO: at most {tso.FOREVER} is")
     return ts
+
+
+ENOUGH = 1 << 29
+"""Bytes from which on a snapshot is large, and no further file is looked into."""
+
+
+def decompressed(files: Iterable[tuple[str, int]]) -> int:
+    """Return the bytes of files, given with their sizes on disk: at least as many as they have there, and exact below
+    ENOUGH. Raise SnapshotError.
+    """
+    total = 0
+    for path, size in files:
+        total += max(size, _size(path, ENOUGH - total) if total < ENOUGH else 0)
+    return total
+
+
+def _size(path: str, most: int) -> int:
+    """Return the bytes of a file that a reader sees, or somewhat more than `most`; 0 for a plain one."""
+    suffix = os.path.splitext(path)[1]
+    if suffix == ".parquet":
+        return parquet.size_in_memory(FilePart(path))
+    if suffix not in COMPRESSIONS:
+        return 0
+    size = 0
+    for block in streams.blocks(FilePart(path)):
+        size += len(block)
+        if size > most:
+            break
+    return size

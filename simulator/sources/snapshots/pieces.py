@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from simulator.sources.snapshots import parquet, sql_comments, streams
 from simulator.sources.snapshots.directory import DataFile, SnapshotTable
+from simulator.sources.snapshots.key_order import with_row_id
 from simulator.sources.snapshots.physical import PlacedTable
-from simulator.sources.snapshots.row_ids import with_row_id
 from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.model.table import Table
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from simulator import files, limits
 from simulator.columns.cells import Mask
 from simulator.errors import SnapshotError
-from simulator.sources.snapshots import charsets, csv_text, sql_text, streams
+from simulator.sources.snapshots import csv_text, quoting, sql_text, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.quoting import Malformed
 from simulator.sources.snapshots.streams import FilePart
@@ -150,7 +150,7 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
     strange = [text for text in texts if text.lower() not in known]
     if len(strange) < len(texts) and all("\ufffd" in text for text in strange) and strange:
         why = f"the name of column {strange[0]!r} {files.ELSE}"
-        raise SnapshotError(str(files.not_utf8(part.path, why, charsets.ACCEPTED)))
+        raise SnapshotError(str(files.not_utf8(part.path, why, quoting.ACCEPTED)))
     if dialect.header or (dialect.header is None and is_names):
         return tuple(known.get(text.lower(), text) for text in texts), 0 if part.start else length
     every = len(fields) == len(layout.by_position)
@@ -276,7 +276,7 @@ def _batch(
 ) -> RawRows:
     rows = len(columns[0])
     arrays = [pa.nulls(rows, pa.binary()) if place is None else columns[place] for place in places]
-    if part.charset != charsets.UTF8:
+    if part.charset != quoting.UTF8:
         for index in layout.binary:
             place = places[index]
             if place is not None:
@@ -292,7 +292,7 @@ def _batch(
 def _bytes(values: pa.Array, hexed: Mask | None, name: str, part: FilePart) -> pa.Array:
     """Return the bytes of a binary column in a file with another character set than UTF-8; raise SnapshotError."""
     literal = values if hexed is None else pc.if_else(pa.array(hexed), pa.scalar(None, pa.binary()), values)
-    made = charsets.bytes_of(literal, part.charset)
+    made = quoting.bytes_of(literal, part.charset)
     if made is None:
         raise SnapshotError(
             f"{part.path}: binary column {name!r} has bytes as they are in a file with --charset {part.charset}: "

@@ -19,7 +19,7 @@ import pyarrow as pa
 from simulator import files, limits
 from simulator.errors import SnapshotError, UserError
 from simulator.quantities import counted, noun
-from simulator.sources.snapshots import charsets, quoting
+from simulator.sources.snapshots import quoting
 
 BLOCK = 1 << 19
 """Bytes that are read at a time, so that the arrays of a scan stay in a processor's cache."""
@@ -53,7 +53,7 @@ class FilePart:
     stamp: str = ""
     """Stamp of the file when the run was planned; empty if unknown."""
 
-    charset: str = charsets.UTF8
+    charset: str = quoting.UTF8
     """The character set of its text. `start` and `end` count bytes of the text as it is read: decompressed, in UTF-8."""
 
     @property
@@ -108,7 +108,7 @@ def blocks(part: FilePart) -> Iterator[bytes]:
     if _is_plain(part):
         yield from _stored(part, part.start, part.end)
         return
-    converted = charsets.as_utf8(_stored(part, 0, -1), part.charset, part.path)
+    converted = quoting.as_utf8(_stored(part, 0, -1), part.charset, part.path)
     place = 0
     for block in converted:
         if part.end >= 0 and place >= part.end:
@@ -128,7 +128,7 @@ def text(part: FilePart) -> tuple[int, Iterator[bytes]]:
     while len(head) < files.TELLING and (block := next(parts, None)) is not None:
         head += block
     try:
-        rest = files.without_mark(head, part.path, charsets.ACCEPTED)
+        rest = files.without_mark(head, part.path, quoting.ACCEPTED)
     except UserError as error:
         raise SnapshotError(str(error)) from None
     return len(head) - len(rest), chain((rest,), parts)
@@ -136,7 +136,7 @@ def text(part: FilePart) -> tuple[int, Iterator[bytes]]:
 
 def _is_plain(part: FilePart) -> bool:
     """Return whether a part can be read without what is before it."""
-    return os.path.splitext(part.path)[1] not in COMPRESSIONS and part.charset == charsets.UTF8
+    return os.path.splitext(part.path)[1] not in COMPRESSIONS and part.charset == quoting.UTF8
 
 
 def _stored(part: FilePart, start: int, end: int) -> Iterator[bytes]:

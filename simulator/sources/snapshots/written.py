@@ -108,7 +108,7 @@ class ParquetFile(AbstractContextManager["ParquetFile"]):
 
     def write(self, texts: Mapping[str, pa.Array]) -> None:
         """Write rows, given as the TiDB text of each visible column; raise UserError for text that is no UTF-8."""
-        arrays = [_values(texts[name], type) for name, type in zip(self._schema.names, self._schema.types)]
+        arrays = [_shown_values(texts[name], type) for name, type in zip(self._schema.names, self._schema.types)]
         self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
     def __exit__(self, *error: object) -> None:
@@ -126,7 +126,7 @@ def _arrow_type(column: Column) -> pa.DataType:
     return pa.string()
 
 
-def _values(text: pa.Array, type: pa.DataType) -> pa.Array:
+def _shown_values(text: pa.Array, type: pa.DataType) -> pa.Array:
     if pa.types.is_binary(type):
         return latin1(text)
     try:

@@ -25,8 +25,7 @@ from simulator.ticdc.changefeed.model import (
     Storage,
     Tls,
 )
-from simulator.ticdc.changefeed.settings import ChangefeedSettings
-from simulator.ticdc.changefeed.sink_uri import parse_uri, typed_parameters, without_parameters
+from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings, parse_uri, typed_parameters, without_parameters
 from simulator.ticdc.changefeed.toml_file import parse_file
 from simulator.ticdc.codecs import CODECS
 

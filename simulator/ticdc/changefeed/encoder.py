@@ -14,7 +14,7 @@ from simulator.releases import Release, option_names
 from simulator.ticdc.changefeed import kafka, large_messages, protocols, security, storage
 from simulator.ticdc.changefeed.keys import FORCE_REPLICATE, GLUE
 from simulator.ticdc.changefeed.model import Kafka
-from simulator.ticdc.changefeed.settings import ChangefeedSettings
+from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Protocol
 

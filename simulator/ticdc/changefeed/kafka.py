@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from simulator import limits
 from simulator.errors import ChangefeedError
 from simulator.releases import Release
-from simulator.ticdc.changefeed import go, security
+from simulator.ticdc.changefeed import security, toml_file
 from simulator.ticdc.changefeed.model import Kafka
-from simulator.ticdc.changefeed.settings import ChangefeedSettings
+from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 
 INVALID = "CDC:ErrKafkaInvalidConfig"
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -54,7 +54,7 @@ def kafka(settings: ChangefeedSettings) -> Kafka:
         raise ChangefeedError(f"invalid replication-factor {factor}; 1 or more is accepted", INVALID)
     client_id = settings.text("kafka-client-id", Kafka.client_id)
     if not re.fullmatch(r"[A-Za-z0-9._-]+", client_id):
-        shown = go.quote(client_id) if release.one_kafka_code else f"'{client_id}'"
+        shown = toml_file.quote(client_id) if release.one_kafka_code else f"'{client_id}'"
         raise ChangefeedError(f"invalid kafka client ID {shown}", _code(release, "CDC:ErrKafkaInvalidClientID"))
     dial, write, read = (_timeout(settings, f"{name}-timeout") for name in ("dial", "write", "read"))
     acks = settings.number("required-acks", -1)
@@ -116,7 +116,7 @@ def _brokers(settings: ChangefeedSettings) -> tuple[str, ...]:
 
 def _timeout(settings: ChangefeedSettings, name: str) -> float:
     try:
-        seconds = go.parse_duration(settings.text(name, TIMEOUT))
+        seconds = toml_file.parse_duration(settings.text(name, TIMEOUT))
     except ValueError as error:
         text = f"{name}: {error}; accepted: a duration such as 10s"
         raise ChangefeedError(text, INVALID) from error

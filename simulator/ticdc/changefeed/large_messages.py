@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import availability, option_names
 from simulator.ticdc.changefeed.protocols import codec_config_error, protocol_or_none
-from simulator.ticdc.changefeed.settings import ChangefeedSettings
+from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 from simulator.ticdc.codecs.codec import Protocol
 
 TABLE = option_names.LARGE

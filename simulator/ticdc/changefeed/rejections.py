@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 
 from simulator.errors import ChangefeedError, did_you_mean, uri_without_secrets
 from simulator.releases import option_names
-from simulator.ticdc.changefeed import go, large_messages, protocols, storage
+from simulator.ticdc.changefeed import large_messages, protocols, storage, toml_file
 from simulator.ticdc.changefeed.keys import GLUE, KEYS, STORAGE_SCHEMES, Value
-from simulator.ticdc.changefeed.settings import ChangefeedSettings
+from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 
 QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
 DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
@@ -116,9 +116,9 @@ def _sync_points(settings: ChangefeedSettings) -> None:
         raise _replica("The SyncPoint must be disabled when the downstream is not tidb or mysql")
     for what, least in (("Interval", 30), ("Retention", 3600)):
         duration = settings.file_value("(top level)", f"sync-point-{what.lower()}")
-        seconds = go.parse_duration(duration) if isinstance(duration, str) else least
+        seconds = toml_file.parse_duration(duration) if isinstance(duration, str) else least
         if seconds < least:
-            shown, limit = go.show_duration(seconds), go.show_duration(least)
+            shown, limit = toml_file.show_duration(seconds), toml_file.show_duration(least)
             raise _replica(f"The SyncPoint{what}:{shown} must be larger than {limit}")
 
 
@@ -146,7 +146,7 @@ def _integrity(settings: ChangefeedSettings) -> None:
 
 def _stuck_duration(settings: ChangefeedSettings) -> None:
     duration = settings.file_value("(top level)", "changefeed-error-stuck-duration")
-    seconds = go.parse_duration(duration) if isinstance(duration, str) else int(str(duration)) / 1e9
+    seconds = toml_file.parse_duration(duration) if isinstance(duration, str) else int(str(duration)) / 1e9
     if seconds < 1800:
         text = f"The ChangefeedErrorStuckDuration:{seconds:f} must be larger than 1800.000000 Seconds"
         raise _replica(text)
@@ -186,7 +186,7 @@ def _active_active(settings: ChangefeedSettings) -> None:
         ("sync-stats-interval", 0, "larger than or equal to 0"),
     ):
         value = settings.file.values.get(("(top level)", f"active-active-{name}"))
-        number = go.parse_duration(value) * 1e9 if isinstance(value, str) else value
+        number = toml_file.parse_duration(value) * 1e9 if isinstance(value, str) else value
         if isinstance(number, int | float) and number < least:
             raise _replica(f"the active-active-{name} must be {limit}")
     if not settings.file_value("(top level)", "enable-active-active"):
@@ -204,7 +204,7 @@ def _spans(settings: ChangefeedSettings) -> None:
         return
     for name, (accepts, limit) in SPAN_LIMITS.items():
         value = settings.file.values.get(("scheduler", name))
-        number = go.parse_duration(value) if isinstance(value, str) else value
+        number = toml_file.parse_duration(value) if isinstance(value, str) else value
         if isinstance(number, int | float) and not accepts(number):
             raise ChangefeedError(f"{name} must be {limit}")
 

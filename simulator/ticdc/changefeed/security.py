@@ -15,7 +15,7 @@ from simulator.errors import ChangefeedError, uri_without_secrets
 from simulator.releases import availability
 from simulator.ticdc.changefeed.keys import OAUTH, SASL
 from simulator.ticdc.changefeed.model import Kafka, Sasl, Tls
-from simulator.ticdc.changefeed.settings import ChangefeedSettings
+from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MECHANISMS = ("PLAIN", *SCRAM, "GSSAPI", "OAUTHBEARER")

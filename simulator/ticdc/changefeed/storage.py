@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError
 from simulator.releases import availability
-from simulator.ticdc.changefeed import go
+from simulator.ticdc.changefeed import toml_file
 from simulator.ticdc.changefeed.keys import DATABASE, STORAGE, STORAGE_SCHEMES
 from simulator.ticdc.changefeed.model import Kafka, Storage
-from simulator.ticdc.changefeed.settings import ChangefeedSettings
+from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 from simulator.ticdc.codecs.codec_options import CsvOptions
 
 TOPIC = "storage"
@@ -44,7 +44,7 @@ def storage(settings: ChangefeedSettings) -> Storage:
         raise invalid(f"invalid worker-count {workers}, it must be greater than 0", settings)
     interval = settings.text("flush-interval")
     try:
-        seconds = go.parse_duration(interval) if interval else Storage.flush_interval_ms / 1000
+        seconds = toml_file.parse_duration(interval) if interval else Storage.flush_interval_ms / 1000
     except ValueError as error:
         raise invalid(str(error), settings) from error
     _check_spool(settings)
@@ -164,7 +164,7 @@ def warnings(settings: ChangefeedSettings, storage: Storage) -> Iterator[str]:
     if isinstance(workers, int) and workers > MAX_WORKERS:
         yield f"worker-count {workers} becomes {MAX_WORKERS}"
     interval = settings.text("flush-interval")
-    if interval and int(go.parse_duration(interval) * 1000) != storage.flush_interval_ms:
+    if interval and int(toml_file.parse_duration(interval) * 1000) != storage.flush_interval_ms:
         least_ms = settings.release.storage_minimums[0]
         least_text = f"{least_ms // 1000}s" if least_ms >= 1000 else f"{least_ms}ms"
         taken = f"{storage.flush_interval_ms / 1000:g}s"

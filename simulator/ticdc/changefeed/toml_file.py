@@ -2,10 +2,16 @@
 
 An unknown key gives a warning with its full name. A key that the release does not have is refused, as TiCDC's command
 line does (pkg/cmd/util/helper.go StrictDecodeFile).
+
+Parsing of booleans, integers and durations as Go's standard library does it.
+
+Text that Go rejects raises ValueError with Go's message.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -13,7 +19,6 @@ from simulator import files
 from simulator.errors import HIDDEN, ChangefeedError, did_you_mean, is_secret, mask_secrets
 from simulator.releases import Release, availability
 from simulator.releases.option_names import UNRELEASED
-from simulator.ticdc.changefeed import go
 from simulator.ticdc.changefeed.keys import BITS, FILE_PLACE, KEYS, NOT_RELEASED, TAKES, Value, option
 
 TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
@@ -123,7 +128,7 @@ def check(kind: str, value: object, where: str) -> Value:
         raise ChangefeedError(f"{where} = {value_text}: {TAKES[kind]} is expected")
     if kind == "duration" and isinstance(value, str):
         try:
-            go.parse_duration(value)
+            parse_duration(value)
         except ValueError as error:
             raise ChangefeedError(f"{where}: {error}") from error
     assert value is None or isinstance(value, bool | int | float | str | list | dict)
@@ -164,3 +169,69 @@ def _unknown(place: str, key: str, name: str) -> str:
 
 def _dotted(place: str, key: str) -> str:
     return key if place == "(top level)" else f"{place}.{key}"
+
+
+BOOLS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+PART = re.compile(r"(\d*\.?\d*)([^\d.]*)")
+
+
+def parse_bool(text: str) -> bool:
+    """Parse as strconv.ParseBool."""
+    if text not in BOOLS:
+        raise ValueError(f"strconv.ParseBool: parsing {quote(text)}: invalid syntax")
+    return BOOLS[text]
+
+
+def parse_int(text: str, bits: int = 64, function: str = "ParseInt") -> int:
+    """Parse as strconv.ParseInt in base 10, or as strconv.Atoi."""
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise ValueError(f"strconv.{function}: parsing {quote(text)}: invalid syntax")
+    number = int(text) if len(text.lstrip("+-0")) < 20 else 1 << 64
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise ValueError(f"strconv.{function}: parsing {quote(text)}: value out of range")
+    return number
+
+
+def parse_duration(text: str) -> float:
+    """Parse as time.ParseDuration; return seconds."""
+    sign = -1.0 if text.startswith("-") else 1.0
+    rest = text[1:] if text[:1] in ("+", "-") else text
+    if rest == "0":
+        return 0.0
+    if not rest:
+        raise ValueError(f"time: invalid duration {quote(text)}")
+    seconds = sum(_part(part, text) for part in PART.finditer(rest) if part[0])
+    if seconds * 1e9 >= 1 << 63:
+        raise ValueError(f"time: invalid duration {quote(text)}")
+    return sign * seconds
+
+
+def show_duration(seconds: float) -> str:
+    """Write as time.Duration.String, to the microsecond."""
+    sign, rest = "-" * (seconds < 0), abs(seconds)
+    if 0 < rest < 1:
+        return f"{sign}{rest * 1e3:.6g}ms" if rest >= 1e-3 else f"{sign}{rest * 1e6:.6g}µs"
+    minutes, rest = divmod(rest, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    parts = [f"{hours}h"] * bool(hours) + [f"{minutes}m"] * bool(hours or minutes) + [f"{rest:.9g}s"]
+    return sign + "".join(parts)
+
+
+def _part(match: re.Match[str], text: str) -> float:
+    number, unit = match[1], match[2]
+    if not re.search(r"\d", number):
+        raise ValueError(f"time: invalid duration {quote(text)}")
+    if not unit:
+        raise ValueError(f"time: missing unit in duration {quote(text)}")
+    if unit not in UNITS:
+        raise ValueError(f"time: unknown unit {quote(unit)} in duration {quote(text)}")
+    return float(number) * UNITS[unit]
+
+
+def quote(text: str) -> str:
+    """Quote as strconv.Quote, close enough for a message."""
+    return json.dumps(text, ensure_ascii=False)

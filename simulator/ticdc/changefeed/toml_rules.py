@@ -14,8 +14,8 @@ from simulator.releases import Release
 from simulator.ticdc.changefeed.keys import DISPATCHERS, Value
 from simulator.ticdc.changefeed.model import ColumnSelector, DispatchRule, EventFilter
 from simulator.ticdc.changefeed.rejections import filter_rows, rows
-from simulator.ticdc.changefeed.settings import ChangefeedSettings
-from simulator.tidb.model.sql_modes import READING_MODES, mode_flags
+from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
+from simulator.tidb.system_variables import READING_MODES, mode_flags
 
 Entry = TypeVar("Entry", DispatchRule, ColumnSelector, EventFilter)
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.ticdc.ddl.rename import rename_texts
-from simulator.ticdc.ddl.sent_text import sent_text
-from simulator.ticdc.ddl.views import qualify_view_query
+from simulator.ticdc.ddl.sent_text import qualify_view_query, sent_text
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.restore.ddl import restore_statement
-from simulator.tidb.restore.names import quote_name
+from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.syntax.alter import ExchangePartition
 from simulator.tidb.syntax.ddl import AlterTable, CreateView
 from simulator.tidb.syntax.definitions import Pair, TableName

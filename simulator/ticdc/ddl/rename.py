@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from simulator import tso
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.restore.names import quote_name
+from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.syntax.definitions import Pair, TableName
 
 Discards = Callable[[str, str], bool]

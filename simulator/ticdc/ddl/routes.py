@@ -20,11 +20,11 @@ from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.filters.table_routes import TableRoutes
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.parser.ddl.statements import parse_ddl
-from simulator.tidb.parser.queries.query import parse_query
-from simulator.tidb.parser.splitting import parse_tokens
+from simulator.tidb.parser.query import parse_query
+from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.ddl import restore_statement
-from simulator.tidb.restore.names import quote_name
+from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase
 from simulator.tidb.syntax.definitions import Statement, TableName
 from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery

@@ -3,21 +3,46 @@ restored.
 
 Statements that TiCDC rewrites are rewritten before. Features are marked, i.e. put into comments, by a search for their
 words (TiDB: sessionctx/binloginfo/binloginfo.go AddSpecialComment, types/parser_driver/special_cmt_ctrl.go).
+
+Execution of a job's text: one statement, or several CREATE TABLE.
+
+CREATE VIEW as the new architecture sends it: with the query that TiDB stores for the view.
+
+TiDB's query is sent if it has a table of another database than the view's, or a column qualified by a table name. Its
+tables then have their databases and its fields an alias. `*` stays, although TiDB would expand it. Sources: ticdc
+v8.5.7 pkg/common/event/ddl_query_normalizer.go; tidb pkg/planner/core/logical_plan_builder.go addAliasName,
+pkg/ddl/create_table.go BuildViewInfo.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
-from simulator.errors import DdlError
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from simulator.errors import DdlError, SchemaError
 from simulator.quantities import counted
 from simulator.releases import Release
 from simulator.tidb import syntax
-from simulator.tidb.ddl.release_syntax import soft_delete_options
-from simulator.tidb.parser.ddl.statements import parse_ddl_script
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.execute import execute, execute_batch
+from simulator.tidb.ddl.grammar import soft_delete_options
+from simulator.tidb.ddl.session import ExecutionResult, Session
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.ddl.statements import parse_ddl_script, parse_errors
+from simulator.tidb.parser.query import parse_query
+from simulator.tidb.parser.script import parse_tokens, split_tokens
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.ddl import restore_statement
+from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.syntax.ddl import CreateIndex, CreateView
+from simulator.tidb.syntax.definitions import KeyDefinition, Statement, TableName
+from simulator.tidb.syntax.tables import CreateTable
 
 SHARDS = (r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)", r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)")
 FEATURES = (
@@ -115,3 +140,139 @@ def _move_to_comment(query: str, opening: str, patterns: Iterable[str]) -> str:
         comment += text if comment.endswith(" ") else f" {text}"
     rest = query[first:]
     return f"{query[:first]}{comment} {rest}" if rest else query[:first] + comment
+
+
+def execute_text(text: str, session: Session) -> ExecutionResult:
+    """Execute a text in TiDB; an empty text does nothing.
+
+    Several CREATE TABLE are one job, as restoring tools queue it. Raise DdlError: `parser:1064` for a syntax error,
+    without a code for a statement that is not DDL, TiDB's code for one that TiDB refuses, CDC:ErrUnexpected for any
+    other several statements: TiCDC reads them as one job's text and fails (tiflow v8.5.3: cdc/owner/ddl_sink.go
+    addSpecialComment).
+    """
+    parsed = parse_job_text(text, session.release)
+    if not parsed:
+        return session.without_jobs()
+    if len(parsed) == 1:
+        return execute(parsed[0], text, session)
+    tables = [statement for statement in parsed if isinstance(statement, CreateTable)]
+    if len(tables) < len(parsed):
+        raise DdlError("invalid ddlQuery statement size", "CDC:ErrUnexpected")
+    return execute_batch(tables, text, session)
+
+
+def parse_job_text(text: str, release: Release) -> tuple[Statement, ...]:
+    """Parse the statements of a text, including CREATE HYBRID INDEX if the release knows it; raise DdlError."""
+    hybrid = Action.CREATE_HYBRID_INDEX in release.allowed_ddl
+    if not hybrid or not text.strip().upper().startswith("CREATE HYBRID INDEX"):
+        return parse_ddl_script(text)
+    with parse_errors():
+        return tuple(parse_tokens(text, tokens, _hybrid_index) for tokens in split_tokens(tokenize(text)))
+
+
+def _hybrid_index(parser: Cursor) -> CreateIndex:
+    """Parse CREATE HYBRID INDEX name ON table …; the rest is not interpreted."""
+    parser.expect("CREATE HYBRID INDEX")
+    name = parser.name("an index name")
+    parser.expect("ON")
+    table = TableName(*parser.qualified_name("a table name"))
+    while not parser.at_end():
+        parser.take()
+    return CreateIndex(table, KeyDefinition("columnar", name, ()))
+
+
+Insertion = tuple[int, str]
+"""A position in the text, and the text to insert there."""
+
+
+def qualify_view_query(statement: CreateView, schema: str, database: str) -> CreateView:
+    """Return the statement with TiDB's query, or unchanged; `schema` is the view's, `database` the current one."""
+    text = statement.query.text
+    try:
+        tree = sqlglot.parse_one(text, read="mysql")
+        tables, columns = list(_tables(tree, database)), list(_columns(tree, database))
+        if not columns and all((table.db or database).lower() == schema.lower() for table, _ in tables):
+            return statement
+        added = [insertion for _, insertion in tables if insertion] + columns + list(_aliases(tree, text))
+        written = _inserted(text, added)
+        return replace(statement, query=parse_tokens(written, tokenize(written), parse_query))
+    except (SqlglotError, SchemaError, RecursionError, KeyError):
+        return statement
+
+
+def _tables(tree: exp.Expr, database: str) -> Iterator[tuple[exp.Table, Insertion | None]]:
+    """Yield each table that is no common table expression, with the insertion of its missing database."""
+    common = {expression.alias.lower() for expression in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and (table.db or table.name.lower() not in common):
+            yield table, None if table.db else (_start(table.this), f"{quote_name(database)}.")
+
+
+def _columns(tree: exp.Expr, database: str) -> Iterator[Insertion]:
+    """Yield the database of each column that is qualified by the name of a table of its own SELECT."""
+    for column in tree.find_all(exp.Column):
+        name = column.args.get("table")
+        if isinstance(name, exp.Identifier) and not column.db:
+            schema = _schemas(column.parent_select, database).get(name.name.lower())
+            if schema:
+                yield _start(name), f"{quote_name(schema)}."
+
+
+def _schemas(select: exp.Expr | None, database: str) -> dict[str, str]:
+    """Return the database of the tables that a SELECT reads without an alias, by name; empty for an ambiguous name."""
+    schemas: dict[str, str] = {}
+    for table in _sources(select) if isinstance(select, exp.Select) else ():
+        name = table.name.lower()
+        schemas[name] = "" if name in schemas else table.db or database
+    aliases = {table.alias.lower() for table in _sources(select, True)} if isinstance(select, exp.Select) else set()
+    return {name: schema for name, schema in schemas.items() if name not in aliases}
+
+
+def _sources(select: exp.Select, aliased: bool = False) -> Iterator[exp.Table]:
+    """Yield the tables in FROM and JOIN, either those with an alias or those without."""
+    begin = select.args.get("from_") or select.args.get("from")
+    joins = [*([begin] if begin else []), *(select.args.get("joins") or [])]
+    for table in (join.this for join in joins):
+        if isinstance(table, exp.Table) and bool(table.alias) == aliased:
+            yield table
+
+
+def _aliases(tree: exp.Expr, text: str) -> Iterator[Insertion]:
+    """Yield the alias of each field of the outermost SELECT that has none: a column's name, else the field's text."""
+    if not isinstance(tree, exp.Select) or tree.args.get("with_") or tree.args.get("with"):
+        return
+    places = list(_fields(text))
+    if len(places) != len(tree.selects):
+        return
+    for field, (start, stop) in zip(tree.selects, places, strict=True):
+        if not isinstance(field, exp.Alias) and not field.is_star:
+            yield stop, f" AS {quote_name(field.name if isinstance(field, exp.Column) else text[start:stop])}"
+
+
+def _fields(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the fields of the first SELECT."""
+    depth, start, last = 0, -1, 0
+    for token in tokenize(text)[1:]:
+        word = token.text.upper()
+        if start < 0 and word in ("DISTINCT", "ALL", "DISTINCTROW"):
+            continue
+        if depth == 0 and word in (",", "FROM", "WHERE", "LIMIT", "ORDER BY"):
+            yield start, last
+            if word != ",":
+                return
+            start = -1
+            continue
+        start, last = token.start if start < 0 else start, token.end + 1
+        depth += {"(": 1, ")": -1}.get(word, 0)
+    yield start, last
+
+
+def _start(name: exp.Identifier) -> int:
+    return int(name.meta["start"])
+
+
+def _inserted(text: str, added: list[Insertion]) -> str:
+    """Insert everything, from the end so that positions stay valid."""
+    for at, inserted in sorted(added, reverse=True):
+        text = text[:at] + inserted + text[at:]
+    return text

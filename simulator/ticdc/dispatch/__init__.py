@@ -20,13 +20,15 @@ from simulator.ticdc.dispatch.routing import (
     Router,
     active_topics,
     compile_rules,
+    is_static,
     matching_rule,
     route,
     router,
     sent_table,
+    substitute,
     topic_of,
     topic_of_ddl,
+    validate,
     verify_routes,
     verify_tables,
 )
-from simulator.ticdc.dispatch.topics import is_static, substitute, validate

@@ -22,8 +22,7 @@ from simulator.columns.hashing import Crcs, crc32
 from simulator.errors import UserError
 from simulator.quantities import counted
 from simulator.ticdc import key_bytes
-from simulator.ticdc.dispatch.dispatchers import KEY, ROW_ID, SINGLE_COLUMN, TS
-from simulator.ticdc.dispatch.hashing import NULL, Hashing, json_texts, value_bytes
+from simulator.ticdc.dispatch.dispatchers import KEY, NULL, ROW_ID, SINGLE_COLUMN, TS, Hashing, json_texts, value_bytes
 from simulator.ticdc.dispatch.routing import Route
 from simulator.ticdc.table_info import handle_key
 from simulator.ticdc.time_zone import has_zone, to_local

@@ -5,5 +5,11 @@ Tables are matched by name, once each. Only `row_expressions` evaluates values.
 
 from __future__ import annotations
 
-from simulator.ticdc.filters.filter_rules import TableFilter, TableRule, table_filter
-from simulator.ticdc.filters.replication import Replication, is_system, replication
+from simulator.ticdc.filters.filter_rules import (
+    Replication,
+    TableFilter,
+    TableRule,
+    is_system,
+    replication,
+    table_filter,
+)

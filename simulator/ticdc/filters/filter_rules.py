@@ -1,11 +1,21 @@
 """TiDB's filter language: table rules such as `db*.*`, `!test.t1`, `/^foo/.bar`, `@file`, and column rules (`!c*`).
 
 The last matching rule decides; without one nothing matches. Source: tidb v8.5 pkg/util/table-filter.
+
+Patterns of a table-filter rule: literals, quoted names, wildcards, character classes, regular expressions.
+
+Meaning and errors are TiDB's. Source: tidb v8.5 pkg/util/table-filter/parser.go.
+
+The table filter of a changefeed, with system schemas and ignored transactions.
+
+A table is replicated if its last matching rule is positive and its schema is no system schema. Source: tiflow v8.5.3
+pkg/filter/filter.go, utils.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +23,10 @@ from typing import TypeVar
 
 from simulator.errors import ChangefeedError, UserError
 from simulator.files import read_bytes
-from simulator.ticdc.filters import patterns
+from simulator.releases import V8_5, Release
+from simulator.ticdc.filters import go_regexp
+from simulator.ticdc.filters.go_regexp import GoRegexp, GoRegexpError
+from simulator.tidb.ddl.actions import SCHEMA_ACTIONS
 
 Rule = TypeVar("Rule")
 
@@ -27,8 +40,8 @@ class TableRule:
     """`<cmdline>:1`, or the imported file and line."""
 
     positive: bool
-    schema: patterns.Pattern
-    table: patterns.Pattern
+    schema: Pattern
+    table: Pattern
 
 
 @dataclass(frozen=True)
@@ -62,12 +75,12 @@ class TableFilter:
         """Return whether the last rule for the schema is positive; negative ones count if they exclude all tables."""
         name = self._folded(schema)
         for rule in reversed(self.rules):
-            if rule.schema.matches(name) and (rule.positive or rule.table == patterns.Pattern()):
+            if rule.schema.matches(name) and (rule.positive or rule.table == Pattern()):
                 return rule.positive
         return False
 
     def _folded(self, name: str) -> str:
-        return name if self.case_sensitive else patterns.to_lower(name)
+        return name if self.case_sensitive else to_lower(name)
 
 
 def table_filter(rules: Sequence[str], case_sensitive: bool = True) -> TableFilter:
@@ -85,12 +98,12 @@ def table_filter(rules: Sequence[str], case_sensitive: bool = True) -> TableFilt
 
 def _table_rule(line: str, origin: str, *, case_sensitive: bool) -> TableRule:
     positive = line[0] != "!"
-    schema, rest = patterns.parse_pattern(line if positive else line[1:], case_sensitive)
+    schema, rest = parse_pattern(line if positive else line[1:], case_sensitive)
     if not rest:
         raise ValueError("wrong table pattern")
     if rest[0] != ".":
         raise ValueError("syntax error: missing '.' between schema and table patterns")
-    table, rest = patterns.parse_pattern(rest[1:], case_sensitive)
+    table, rest = parse_pattern(rest[1:], case_sensitive)
     if rest:
         raise ValueError("syntax error: stray characters after table pattern")
     return TableRule(line, origin, positive, schema, table)
@@ -101,7 +114,7 @@ class ColumnRule:
     """A column rule."""
 
     positive: bool
-    column: patterns.Pattern
+    column: Pattern
 
 
 @dataclass(frozen=True)
@@ -112,7 +125,7 @@ class ColumnFilter:
 
     def match(self, column: str) -> bool:
         """Return whether the filter passes the column."""
-        name = patterns.to_lower(column)
+        name = to_lower(column)
         return next((rule.positive for rule in reversed(self.rules) if rule.column.matches(name)), False)
 
 
@@ -123,7 +136,7 @@ def column_filter(rules: Sequence[str]) -> ColumnFilter:
 
 def _column_rule(line: str, origin: str) -> ColumnRule:
     positive = line[0] != "!"
-    column, rest = patterns.parse_pattern(line if positive else line[1:], case_sensitive=False)
+    column, rest = parse_pattern(line if positive else line[1:], case_sensitive=False)
     if rest:
         raise ValueError("syntax error: stray characters after column pattern")
     return ColumnRule(positive, column)
@@ -168,3 +181,166 @@ def _read_rule_file(name: str, origin: str, may_import: bool) -> Iterator[tuple[
         raise ValueError(f"at {origin}: cannot open filter file: open {name}: invalid argument") from error
     for number, line in enumerate(lines, 1):
         yield f"{name}:{number}", line.removesuffix("\r")
+
+
+QUOTED = {'"': re.compile(r'"((?:""|[^"])+)"'), "`": re.compile(r"`((?:``|[^`])+)`")}
+REGEXP = re.compile(r"/((?>(?:\\.|[^/])+)|[^/](?s:.*))/")
+"""Up to the first slash without a backslash before it, else up to the last slash."""
+
+CHARACTERS = re.compile(r"\[(!?)((?:\\[^0-9a-zA-Z]|[^\\\]])+)\]")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern of a name: a literal, a regular expression, or everything if it has neither."""
+
+    literal: str | None = None
+    regexp: GoRegexp | None = None
+
+    def matches(self, name: str) -> bool:
+        """Return whether the name matches; the caller lowers it if case does not matter."""
+        if self.literal is not None:
+            return self.literal == name
+        return self.regexp is None or self.regexp.matches(name)
+
+
+def to_lower(name: str) -> str:
+    """Return the lower case as Go's strings.ToLower: rune by rune, without context."""
+    return name.lower() if name.isascii() else "".join(char.lower()[0] for char in name)
+
+
+def parse_pattern(line: str, case_sensitive: bool) -> tuple[Pattern, str]:
+    """Return the pattern at the start of a line, and the rest of the line; raise ValueError."""
+    if not line:
+        raise ValueError("syntax error: missing pattern")
+    if line[0] == "/":
+        match = REGEXP.match(line)
+        if match is None:
+            raise ValueError("syntax error: incomplete regexp")
+        return _regexp(match[1], case_sensitive), line[match.end() :]
+    if line[0] in QUOTED:
+        match = QUOTED[line[0]].match(line)
+        if match is None:
+            raise ValueError("syntax error: incomplete quoted identifier")
+        return _literal(match[1].replace(line[0] * 2, line[0]), case_sensitive), line[match.end() :]
+    return _wildcard(line, case_sensitive)
+
+
+def _wildcard(line: str, case_sensitive: bool) -> tuple[Pattern, str]:
+    literal: list[str] = []
+    pattern: list[str] = []
+    wild, at = False, 0
+    while at < len(line) and line[at] != ".":
+        parse_element = SPECIAL.get(line[at], _plain)
+        name, regexp, length = parse_element(line, at)
+        wild = wild or name is None
+        literal.append(name or "")
+        pattern.append(regexp)
+        at += length
+    if not wild:
+        return _literal("".join(literal), case_sensitive), line[at:]
+    return _regexp("(?s)^" + "".join(pattern) + "$", case_sensitive), line[at:]
+
+
+def _plain(line: str, at: int) -> tuple[str | None, str, int]:
+    # beside a wildcard TiDB leaves `$` an anchor: `a$*.t` matches no schema (tidb: table-filter/parser.go)
+    char = line[at]
+    if char.isascii() and not (char.isalnum() or char in "$_"):
+        raise ValueError(f"unexpected special character '{char}'")
+    return char, char, 1
+
+
+def _escaped(line: str, at: int) -> tuple[str | None, str, int]:
+    if at == len(line) - 1:
+        raise ValueError(r"syntax error: cannot place \ at end of line")
+    char = line[at + 1]
+    if char.isascii() and char.isalnum():
+        raise ValueError(f"cannot escape a letter or number (\\{char}), it is reserved for future extension")
+    return char, "\\" + char if char.isascii() else char, 2
+
+
+def _characters(line: str, at: int) -> tuple[str | None, str, int]:
+    match = CHARACTERS.match(line, at)
+    if match is None:
+        raise ValueError("syntax error: failed to parse character class")
+    members = line[at + 1 : match.end()]
+    start = {"!": "[^", "^": r"[\^"}.get(members[0])
+    return None, start + members[1:] if start else "[" + members, match.end() - at
+
+
+SPECIAL: Mapping[str, Callable[[str, int], tuple[str | None, str, int]]] = {
+    "\\": _escaped,
+    "*": lambda line, at: (None, ".*", 1),
+    "?": lambda line, at: (None, ".", 1),
+    "[": _characters,
+}
+
+
+def _literal(name: str, case_sensitive: bool) -> Pattern:
+    return Pattern(literal=name if case_sensitive else to_lower(name))
+
+
+def _regexp(text: str, case_sensitive: bool) -> Pattern:
+    if text == "(?s)^.*$":
+        return Pattern()
+    try:
+        return Pattern(regexp=go_regexp.compile(text if case_sensitive else "(?i)" + text))
+    except GoRegexpError as error:
+        raise ValueError(f"invalid pattern: {error}") from error
+
+
+@dataclass(frozen=True)
+class Replication:
+    """The filter of a changefeed."""
+
+    tables: TableFilter
+    ignored_start_ts: frozenset[int] = frozenset()
+    release: Release = V8_5
+
+    def table(self, schema: str, table: str, start_ts: int = 0) -> bool:
+        """Return whether row changes of the table, in a transaction with that start-ts, are sent."""
+        ignored = start_ts in self.ignored_start_ts or is_system(schema, self.release)
+        return not ignored and self.tables.match(schema, table)
+
+    def schema(self, schema: str) -> bool:
+        """Return whether DDL statements on the database itself are sent."""
+        return not is_system(schema, self.release) and self.tables.match_schema(schema)
+
+    def ddl(self, type_code: int, schema: str, table: str, release: Release | None = None, start_ts: int = 0) -> bool:
+        """Return whether a DDL of that type is kept, not discarded (`ShouldDiscardDDL`).
+
+        An ignored start-ts discards it in some releases only (Release.start_ts_discards_ddl).
+        """
+        release = release or self.release
+        if type_code not in release.allowed_ddl:
+            return False
+        if release.start_ts_discards_ddl and start_ts in self.ignored_start_ts:
+            return False
+        return self.schema(schema) if type_code in SCHEMA_ACTIONS else self.table(schema, table)
+
+
+def replication(
+    rules: Sequence[str],
+    case_sensitive: bool = False,
+    ignore_txn_start_ts: Collection[int] = (),
+    release: Release = V8_5,
+) -> Replication:
+    """Return the filter of a changefeed; no rules mean `*.*`. Raise ChangefeedError (CDC:ErrFilterRuleInvalid)."""
+    return Replication(table_filter(rules or ("*.*",), case_sensitive), frozenset(ignore_txn_start_ts), release)
+
+
+def is_system(schema: str, release: Release = V8_5) -> bool:
+    """Return whether the release never replicates the schema."""
+    own = schema.lower() if release.cdc_schemas_in_any_case else schema
+    return own in release.cdc_schemas or schema.upper() in release.system_schemas
+
+
+def filter_rule(replication: Replication, schema: str, table: str) -> str:
+    """Return the rule of the table filter that decides about a table, in words."""
+    if is_system(schema, replication.release):
+        return f"{schema} is a system schema, which TiCDC never replicates"
+    rule = replication.tables.deciding_rule(schema, table)
+    if rule is None:
+        return "no rule matches"
+    where = "filter.rules" if rule.origin.startswith("<cmdline>") else rule.origin
+    return f"rule {rule.text} of {where}"

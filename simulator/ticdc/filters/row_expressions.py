@@ -18,21 +18,18 @@ from simulator import tso
 from simulator.columns import row_image
 from simulator.columns.cells import Texts
 from simulator.errors import ChangefeedError, SchemaError, SqlError
-from simulator.ticdc.filters.event_filters import EventFilters, EventRule, reads_values, rule_ignoring_row
-from simulator.ticdc.filters.event_types import ROW_KINDS
+from simulator.ticdc.filters.event_filters import ROW_KINDS, EventFilters, EventRule, reads_values, rule_ignoring_row
 from simulator.ticdc.older_rows import without_marks
 from simulator.ticdc.time_zone import images_in_zone
 from simulator.tidb.expressions import trees
 from simulator.tidb.expressions.compile import compile_expression
-from simulator.tidb.expressions.context import Context
-from simulator.tidb.expressions.expression import Evaluate, Expression, fixed
-from simulator.tidb.expressions.over_columns import needed_columns, over_columns
+from simulator.tidb.expressions.expression import Context, Evaluate, Expression, fixed
+from simulator.tidb.expressions.over_columns import TableScope, needed_columns, over_columns
 from simulator.tidb.expressions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
-from simulator.tidb.expressions.tables import TableScope
 from simulator.tidb.expressions.trees import find_column, uncomputable_part, walk
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import Call, ColumnName, ContextExpression, Node, RowExpression
+from simulator.tidb.syntax.queries import DefaultValue, InsertedValue
 
 
 def passing_rows(

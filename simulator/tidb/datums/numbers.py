@@ -1,13 +1,31 @@
-"""Cast datums to integers, and parse the numbers at the start of texts (tidb pkg/types/convert.go)."""
+"""Casts of datums to numbers: integers, DECIMAL, FLOAT and DOUBLE.
+
+Cast datums to integers, and parse the numbers at the start of texts (tidb pkg/types/convert.go).
+
+Cast datums to DECIMAL: up to nine words of nine digits (tidb pkg/types/mydecimal.go).
+
+Cast datums to FLOAT and DOUBLE (tidb pkg/types/datum.go, convertToFloat).
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from simulator.tidb.datums.kinds import Datum, float_value, number_of_members
-from simulator.tidb.datums.problems import CastProblem, overflow, overflows, truncated_value
+import numpy as np
+
+from simulator.tidb.datums.kinds import (
+    TRUNCATED,
+    CastProblem,
+    Datum,
+    float_value,
+    number_of_members,
+    overflow,
+    overflows,
+    truncated_value,
+)
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.durations import clock_number, round_duration
 from simulator.tidb.values.moments import moment_number, parse_stored_moment
@@ -201,3 +219,202 @@ def json_integer(
     if low <= value <= high:
         return value, None
     return (low if value < low else high), overflows(value, type)
+
+
+WORDS, DIGITS = 9, 9
+TOO_LARGE = overflow("%s", "%s")
+
+_NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?", re.ASCII)
+_EXPONENT = re.compile(r"([+-]?)([0-9]*)", re.ASCII)
+_LARGEST = Decimal("9" * WORDS * DIGITS)
+
+
+def cast_decimal(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str | None, CastProblem | None]:
+    """Cast a datum to DECIMAL (pkg/types/datum.go, convertToMysqlDecimal)."""
+    number, problem = _decimal(datum, lenient)
+    if number is None:
+        return None, problem
+    scale = max(type.decimal, 0)
+    rounded = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, WIDE)
+    if rounded and rounded.adjusted() >= type.length - scale:
+        most = Decimal(10**type.length - 1).scaleb(-scale, WIDE)
+        rounded, problem = most.copy_sign(rounded), problem or overflow("DECIMAL", f"({type.length}, {scale})")
+    if rounded < 0 and type.unsigned:
+        rounded, problem = rounded * 0, problem or overflow("DECIMAL", f"({type.length}, {scale})")
+    return f"{rounded if rounded else abs(rounded):f}", problem
+
+
+def rounded_value(datum: Datum, text: str) -> str:
+    """Return a value that became another one when it was rounded to a DECIMAL; empty if it did not, or is an integer."""
+    digits = len(text.partition(".")[2])
+    if datum.kind in ("int", "uint") or datum.kind == "decimal" and len(datum.body.partition(b".")[2]) <= digits:
+        return ""
+    number, problem = _decimal(datum, True)
+    return "" if number is None or problem is not None or number == Decimal(text) else f"{number:f}"
+
+
+def _decimal(datum: Datum, lenient: bool) -> tuple[Decimal | None, CastProblem | None]:
+    kind = datum.kind
+    if kind in ("int", "uint", "decimal"):
+        return Decimal(datum.body.decode()), None
+    if kind in ("double", "float"):
+        return text_decimal(go_float(float_value(datum)))
+    if kind in ("enum", "set"):
+        return text_decimal(go_float(float(number_of_members(datum))))
+    if kind in ("literal", "bit"):
+        bits, problem = literal_number(datum.body)
+        return Decimal(bits), problem
+    if kind in ("time", "date", "datetime", "timestamp"):
+        return Decimal(time_number(datum)), None
+    if kind == "json":
+        number, problem = _decimal_of_json(datum.body.decode())
+        return (None if problem and not lenient else number), problem
+    return text_decimal(datum.body.decode("utf-8", "replace"))
+
+
+def _decimal_of_json(shown: str) -> tuple[Decimal, CastProblem | None]:
+    """Convert JSON (pkg/types/convert.go, ConvertJSONToDecimal)."""
+    value = json.loads(shown)
+    if value is None or isinstance(value, (list, dict)):
+        return Decimal(0), truncated_value("DECIMAL", shown)
+    if isinstance(value, str):
+        return text_decimal(value)
+    return text_decimal(go_float(value)) if isinstance(value, float) else (Decimal(int(value)), None)
+
+
+def text_decimal(text: str) -> tuple[Decimal, CastProblem | None]:
+    """Convert the number at the start of a text (FromString)."""
+    text = text.lstrip(" \t")
+    match = _NUMBER.match(text)
+    assert match is not None
+    sign, whole, fraction = match[1], match[2], match[3] or ""
+    if not whole and not fraction:
+        return Decimal(0), truncated_value("DECIMAL", text[len(sign) :])
+    problem = None
+    if _words(len(whole)) + _words(len(fraction)) > WORDS:
+        if _words(len(whole)) > WORDS:
+            whole, fraction, problem = whole[-WORDS * DIGITS :], "", TOO_LARGE
+        else:
+            fraction, problem = fraction[: (WORDS - _words(len(whole))) * DIGITS], TRUNCATED
+    number = Decimal(f"{sign}{whole or 0}.{fraction}0")
+    rest = text[match.end() :]
+    if rest[:1] in ("e", "E") and rest:
+        return _shifted(number, rest[1:], problem)
+    return number, TRUNCATED if rest.strip(SPACE) else problem
+
+
+def _words(digits: int) -> int:
+    return -(-digits // DIGITS)
+
+
+def _shifted(number: Decimal, shown: str, problem: CastProblem | None) -> tuple[Decimal, CastProblem | None]:
+    """Apply the exponent (Shift)."""
+    shown = shown.strip(SPACE)
+    match = _EXPONENT.match(shown)
+    assert match is not None
+    if not match[2] or match.end() < len(shown):
+        problem = TRUNCATED
+    power = min(max(int((match[1] + match[2][:25]) if match[2] else 0), LEAST), MOST)
+    if power > (2**31 - 1) // 2:
+        return _LARGEST.copy_sign(number), TOO_LARGE
+    if power < -(2**31 // 2):
+        return Decimal(0), TRUNCATED
+    if not number or not power or problem is TOO_LARGE:
+        return number, problem
+    digits = number.normalize(WIDE)
+    low = int(digits.as_tuple().exponent) + power
+    high = digits.adjusted() + power
+    whole, behind = max(high + 1, 0), max(-low, 0)
+    lack = _words(whole) + _words(behind) - WORDS
+    if lack > 0 and _words(behind) < lack:
+        return _LARGEST.copy_sign(number), TOO_LARGE
+    if lack <= 0:
+        return digits.scaleb(power, WIDE), problem
+    digits_left = (_words(behind) - lack) * DIGITS
+    if high < -digits_left - 1:
+        return Decimal(0), TRUNCATED
+    return digits.scaleb(power, WIDE).quantize(Decimal(1).scaleb(-digits_left), ROUND_HALF_UP, WIDE), TRUNCATED
+
+
+LARGEST = 1.7976931348623157e308
+LARGEST_FLOAT = 3.4028234663852886e38
+
+
+def cast_float(type: ColumnType, datum: Datum) -> tuple[str, CastProblem | None]:
+    """Cast a datum to FLOAT or DOUBLE. Storage has no -0 (pkg/util/codec/float.go)."""
+    number, problem = _float(datum)
+    number, wrong = _produced(number, type)
+    return float_text(number + 0.0, type.name == "float"), problem or wrong
+
+
+def _float(datum: Datum) -> tuple[float, CastProblem | None]:
+    kind = datum.kind
+    if kind in ("double", "float"):
+        return float_value(datum), None
+    if kind in ("int", "uint", "decimal"):
+        return float(datum.body), None
+    if kind in ("enum", "set"):
+        return float(number_of_members(datum)), None
+    if kind in ("literal", "bit"):
+        number, problem = literal_number(datum.body)
+        return float(number), problem
+    if kind in ("time", "date", "datetime", "timestamp"):
+        return float(time_number(datum)), None
+    if kind == "json":
+        return _float_of_json(datum.body.decode())
+    return text_float(datum.body.decode("utf-8", "replace"))
+
+
+def _float_of_json(shown: str) -> tuple[float, CastProblem | None]:
+    """Convert JSON (pkg/types/convert.go, ConvertJSONToFloat)."""
+    value = json.loads(shown)
+    if value is None or isinstance(value, (list, dict)):
+        return 0.0, truncated_value("FLOAT", shown)
+    return text_float(value) if isinstance(value, str) else (float(value), None)
+
+
+def text_float(text: str) -> tuple[float, CastProblem | None]:
+    """Convert the number at the start of a text, limited to the range (StrToFloat)."""
+    text = text.strip(SPACE)
+    prefix, problem = float_prefix(text)
+    number = float(prefix)
+    if math.isinf(number):
+        return math.copysign(LARGEST, number), truncated_value("DOUBLE", text)
+    return number, problem
+
+
+def _produced(number: float, type: ColumnType) -> tuple[float, CastProblem | None]:
+    """Limit a number to the type's range (ProduceFloatWithSpecifiedTp)."""
+    problem = None
+    if math.isinf(number):
+        return number, overflows("+Inf" if number > 0 else "-Inf", type)
+    if type.length >= 0 and type.decimal >= 0:
+        number, problem = _fixed(number, type)
+    if type.unsigned and number < 0:
+        return 0.0, overflows(go_float(number), type)
+    if problem is None and type.name == "float" and abs(number) > LARGEST_FLOAT:
+        return math.copysign(LARGEST_FLOAT, number), overflows(go_float(number), type)
+    return number, problem
+
+
+def _fixed(number: float, type: ColumnType) -> tuple[float, CastProblem | None]:
+    """Round for FLOAT(M,D), half to even (pkg/types/helper.go, TruncateFloat)."""
+    shift = float(f"1e{type.decimal}")
+    moved = number * shift
+    if not math.isinf(moved):
+        number = float(np.rint(moved)) / shift
+    most = float(f"1e{type.length - type.decimal}") - float(f"1e-{type.decimal}")
+    if abs(number) > most:
+        return math.copysign(most, number), overflow("DOUBLE", "")
+    return number, None
+
+
+def float_text(number: float, single: bool) -> str:
+    """Print a float as a MySQL client: with the fewest digits, and an exponent below 1e-15 and from 1e15 on."""
+    value = np.float32(number) if single else np.float64(number)
+    if not value:
+        return "-0" if math.copysign(1, number) < 0 else "0"
+    if 1e-15 <= abs(float(value)) < 1e15:
+        return np.format_float_positional(value, unique=True, trim="-")
+    mantissa, exponent = np.format_float_scientific(value, unique=True, trim="-").split("e")
+    return f"{mantissa}e{int(exponent)}"

@@ -6,17 +6,18 @@ import json
 from datetime import timedelta
 from typing import NamedTuple
 
-from simulator.tidb.datums.kinds import Datum, datum_text
-from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, json_integer, signed, text_integer
-from simulator.tidb.datums.problems import (
+from simulator.tidb.datums.kinds import (
     OUT_OF_RANGE,
     CastProblem,
+    Datum,
     Mode,
+    datum_text,
     inconvertible,
     incorrect_value,
     other_problem,
     truncated_value,
 )
+from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, json_integer, signed, text_integer
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.durations import LONGEST, duration_micros, duration_text, round_duration, text_duration
 from simulator.tidb.values.moments import (

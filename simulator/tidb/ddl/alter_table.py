@@ -13,20 +13,24 @@ from functools import reduce
 from typing import Any
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable
-from simulator.tidb.ddl.catalog import Catalog, with_table
-from simulator.tidb.ddl.columns import alter as columns
-from simulator.tidb.ddl.columns import modify
-from simulator.tidb.ddl.constraints import checks, foreign_keys, indexes
+from simulator.tidb.ddl import alter_columns as columns
+from simulator.tidb.ddl import alter_partitions as partitions
+from simulator.tidb.ddl import (
+    checks,
+    databases,
+    foreign_keys,
+    indexes,
+    interval_partitions,
+    modify_columns,
+    partitioning,
+    table_options,
+)
+from simulator.tidb.ddl.actions import Action, Alteration, SubJob, SubJobs, TargetTable
+from simulator.tidb.ddl.catalog import Catalog, column_names, partition_names, with_table
+from simulator.tidb.ddl.create_table import existing_table
 from simulator.tidb.ddl.grammar import check_alter_grammar
-from simulator.tidb.ddl.lookups import column_names, partition_names
-from simulator.tidb.ddl.partitions import alter as partitions
-from simulator.tidb.ddl.partitions import interval, partitioning
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
-from simulator.tidb.ddl.tables import options, statements
-from simulator.tidb.ddl.tables.create import existing_table
-from simulator.tidb.ddl.tables.soft_deletes import check_specs
+from simulator.tidb.ddl.soft_deletes import check_specs
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Partitioning, Table
 
@@ -174,7 +178,7 @@ def apply_sub_jobs(catalog: Catalog, table: Table, sub_jobs: Sequence[SubJob]) -
     changed = checks.without_invalid_checks(reduce(lambda before, sub_job: sub_job.apply(before), sub_jobs, table))
     renames = {old.lower(): new for sub_job in sub_jobs for old, new in sub_job.renamed.items()}
     if (changed.schema, changed.name) != (table.schema, table.name):
-        return statements.move_table(catalog, table, changed)
+        return databases.move_table(catalog, table, changed)
     return with_table(
         foreign_keys.update_references(catalog, table, changed, renames),
         foreign_keys.with_updated_own_references(changed, renames),
@@ -224,8 +228,8 @@ CLAUSES_WITHOUT_JOB = {
 SPECS: Mapping[type, Callable[[Any, Alteration], Iterable[SubJob | str]]] = {
     syntax.AddColumns: columns.add_columns,
     syntax.DropColumn: columns.drop_column,
-    syntax.ModifyColumn: modify.modify_column,
-    syntax.ChangeColumn: modify.change_column,
+    syntax.ModifyColumn: modify_columns.modify_column,
+    syntax.ChangeColumn: modify_columns.change_column,
     syntax.RenameColumn: columns.rename_column,
     syntax.AlterDefault: columns.alter_default,
     syntax.AddKey: indexes.add_key,
@@ -233,11 +237,11 @@ SPECS: Mapping[type, Callable[[Any, Alteration], Iterable[SubJob | str]]] = {
     syntax.RenameIndex: indexes.rename_index,
     syntax.IndexVisibility: indexes.alter_visibility,
     syntax.AlterCheck: checks.alter_check,
-    syntax.SetOptions: options.set_options,
-    syntax.ConvertCharset: options.convert_charset,
-    syntax.RenameTo: statements.rename_to,
+    syntax.SetOptions: table_options.set_options,
+    syntax.ConvertCharset: table_options.convert_charset,
+    syntax.RenameTo: databases.rename_to,
     syntax.AddPartitions: partitions.add_partitions,
-    syntax.IntervalPartitionSpec: interval.last_partition,
+    syntax.IntervalPartitionSpec: interval_partitions.last_partition,
     syntax.PartitionAction: partitions.partition_action,
     syntax.CoalescePartition: partitions.coalesce,
     syntax.ReorganizePartition: partitions.reorganize,
@@ -246,8 +250,8 @@ SPECS: Mapping[type, Callable[[Any, Alteration], Iterable[SubJob | str]]] = {
     syntax.RemovePartitioning: partitioning.remove_partitioning,
     syntax.PartitionOptions: partitions.partition_options,
     syntax.Attributes: attributes,
-    syntax.Cache: options.cache,
-    syntax.RemoveTtl: options.remove_ttl,
+    syntax.Cache: table_options.cache,
+    syntax.RemoveTtl: table_options.remove_ttl,
     syntax.TiflashReplica: tiflash_replica,
     syntax.OrderBy: lambda spec, alteration: ["ORDER BY is accepted, no job"],
     syntax.Clause: clause,

@@ -10,16 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from simulator.tidb.ddl.catalog import DatabaseInfo, SequenceInfo, ViewInfo
-from simulator.tidb.ddl.definitions.defaults import row_default
-from simulator.tidb.ddl.definitions.table import RANGE_BITS
-from simulator.tidb.ddl.expressions.default_functions import NOW, TODAY
-from simulator.tidb.ddl.expressions.stored_text import stored_expression, stored_partitioning
-from simulator.tidb.ddl.tables.soft_deletes import shown_options
+from simulator.tidb.ddl.defaults import NOW, TODAY, row_default
+from simulator.tidb.ddl.expressions import stored_expression, stored_partitioning
+from simulator.tidb.ddl.soft_deletes import shown_options
+from simulator.tidb.ddl.table_definitions import RANGE_BITS
 from simulator.tidb.ddl.views_and_sequences import sequence_limits
-from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column, shown_columns
-from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
-from simulator.tidb.restore.names import feature_comment, quote_name
+from simulator.tidb.model.types import CHARSETS, ColumnType, family, is_binary, mysql_type
+from simulator.tidb.restore.expressions import feature_comment, quote_name
 
 TIMES = (*NOW, *TODAY)
 MOST_SHARD_BITS = 15

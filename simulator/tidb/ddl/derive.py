@@ -12,9 +12,8 @@ from typing import TypeVar
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.create_table_text import auto_random_text
-from simulator.tidb.ddl.definitions.defaults import row_default
-from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.ddl.expressions.default_functions import NOW
+from simulator.tidb.ddl.defaults import NOW, row_default
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import (
     Column,
     ForeignKey,
@@ -26,7 +25,7 @@ from simulator.tidb.model.table import (
     TimeToLive,
 )
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary, mysql_type
-from simulator.tidb.restore.names import quote_literal, quote_name
+from simulator.tidb.restore.expressions import quote_literal, quote_name
 
 K = TypeVar("K", Index, ForeignKey)
 

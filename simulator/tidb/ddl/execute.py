@@ -13,14 +13,13 @@ from typing import Any
 from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl import alter_table as alter
-from simulator.tidb.ddl import databases
+from simulator.tidb.ddl import create_table, databases
+from simulator.tidb.ddl import databases as tables
 from simulator.tidb.ddl import views_and_sequences as others
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.release_syntax import read_syntax
+from simulator.tidb.ddl.grammar import read_syntax
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
-from simulator.tidb.ddl.tables import create
-from simulator.tidb.ddl.tables import statements as tables
 
 __all__ = ["execute", "execute_batch"]
 
@@ -54,7 +53,7 @@ def execute_in_catalog(
 def execute_batch(statements: Sequence[syntax.CreateTable], text: str, session: Session) -> ExecutionResult:
     """Execute several CREATE TABLE in one text as one job. Raises DdlError."""
     read = [read_syntax(statement, text, session.release) for statement in statements]
-    return _complete(create.create_tables(read, text, session), session)
+    return _complete(create_table.create_tables(read, text, session), session)
 
 
 def _complete(executed: ExecutionResult, session: Session) -> ExecutionResult:
@@ -83,7 +82,7 @@ STATEMENTS: Mapping[type, Callable[[Any, str, Session], ExecutionResult]] = {
     syntax.FlashbackCluster: databases.flashback_cluster,
     syntax.PlacementPolicy: databases.placement_policy,
     syntax.ResourceGroup: databases.resource_group,
-    syntax.CreateTable: create.create_table,
+    syntax.CreateTable: create_table.create_table,
     syntax.DropTable: tables.drop_table,
     syntax.TruncateTable: tables.truncate_table,
     syntax.RenameTable: tables.rename_table,

@@ -13,7 +13,7 @@ from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
 from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import shown_columns
-from simulator.tidb.parser.queries.field_names import field_names
+from simulator.tidb.parser.select import field_names
 
 T = TypeVar("T")
 

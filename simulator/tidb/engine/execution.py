@@ -2,35 +2,38 @@
 
 A DDL statement commits the open transaction first, even if the statement is refused. A refused statement leaves no trace
 but the ids that it used up.
+
+Optimizer hints that a statement's result depends on: SET_VAR and MAX_EXECUTION_TIME.
+
+They count in the first comment `/*+ … */` of a statement (tidb pkg/util/hint/hint_processor.go).
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 from simulator.errors import DdlError, SqlError
 from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
-from simulator.tidb.ddl.release_syntax import read_syntax
-from simulator.tidb.engine.ddl.execution import ddl_session, execute_ddl
-from simulator.tidb.engine.ddl.local_tables import execute_on_local
-from simulator.tidb.engine.hints import hinted_variables
-from simulator.tidb.engine.queries.statements import run_query
-from simulator.tidb.engine.scopes.past import past_of_session
+from simulator.tidb.ddl.grammar import read_syntax
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.ddl import ddl_session, execute_ddl, execute_on_local
+from simulator.tidb.engine.names import past_of_session
+from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
+from simulator.tidb.engine.queries.plans import run_query
+from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.outcome import FailedStatement, StatementOutcome
-from simulator.tidb.engine.sessions.session import Session
 from simulator.tidb.engine.set_variables import system_variable_set
-from simulator.tidb.engine.writes.delete import delete
 from simulator.tidb.engine.writes.insert import insert
 from simulator.tidb.engine.writes.load_data import load_data
 from simulator.tidb.engine.writes.soft_deletes import recover_values
-from simulator.tidb.engine.writes.update import update
+from simulator.tidb.engine.writes.update import delete, update
 from simulator.tidb.errors import not_simulated, sql_error_with_text
 from simulator.tidb.storage.locks import LockWait, TooLong
 from simulator.tidb.storage.transactions import Transaction
@@ -201,3 +204,19 @@ def _of_prepared(error: SqlError | DdlError) -> SqlError | DdlError:
     if not isinstance(error, SqlError) or error.number != 1146:
         return error
     return sql_error_with_text(8113, f"Schema change caused error: [schema:1146]{error.text}")
+
+
+COMMENT = re.compile(r"/\*\+(.*?)\*/", re.DOTALL)
+SET_VARIABLE = re.compile(r"\bSET_VAR\s*\(\s*`?(\w+)`?\s*=\s*(?:'([^']*)'|\"([^\"]*)\"|([\w.+-]+))\s*\)", re.IGNORECASE)
+TIME_LIMIT = re.compile(r"\bMAX_EXECUTION_TIME\s*\(\s*(?:@\w+\s+)?(\d+)\s*\)", re.IGNORECASE)
+
+
+@lru_cache(256)
+def hinted_variables(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the variables that hints set while the statement runs, with their values."""
+    comment = COMMENT.search(text)
+    if comment is None:
+        return ()
+    limits = [("max_execution_time", number) for number in TIME_LIMIT.findall(comment[1])]
+    found = SET_VARIABLE.findall(comment[1])
+    return (*((name.lower(), one or other or word) for name, one, other, word in found), *limits)

@@ -11,12 +11,10 @@ from types import MappingProxyType
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
-from simulator.tidb.engine.queries.compilation import evaluate_alone, reading_context
-from simulator.tidb.engine.scopes.past import snapshot_ts
-from simulator.tidb.engine.scopes.variables import with_user_variable
-from simulator.tidb.engine.sessions.session import Session
-from simulator.tidb.engine.sessions.session_variables import NAMES, check_name, set_variable, variable_text
-from simulator.tidb.engine.sessions.settings import SqlSession
+from simulator.tidb.engine.names import snapshot_ts, with_user_variable
+from simulator.tidb.engine.queries.plans import evaluate_alone, reading_context
+from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.settings import NAMES, SqlSession, check_name, set_variable, variable_text
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.system_variables import VARIABLES

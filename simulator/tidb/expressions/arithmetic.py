@@ -15,11 +15,12 @@ from typing import Any
 from simulator.errors import SqlError
 from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.expressions import decimals
-from simulator.tidb.expressions.context import DIVIDED, Context
 from simulator.tidb.expressions.conversions import as_decimal, as_integer, as_number, as_real, integer_value
 from simulator.tidb.expressions.decimals import EXACT, MOST, WORD
 from simulator.tidb.expressions.expression import (
+    DIVIDED,
     MAX_SCALE,
+    Context,
     Evaluate,
     Expression,
     Row,

@@ -6,8 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.context import ALWAYS, DIVIDED, TRUNCATED, WARNED, Context
-from simulator.tidb.expressions.expression import Evaluate, Row, apply_in_context
+from simulator.tidb.expressions.expression import (
+    ALWAYS,
+    DIVIDED,
+    TRUNCATED,
+    WARNED,
+    Context,
+    Evaluate,
+    Row,
+    apply_in_context,
+)
 from simulator.tidb.functions.problems import FunctionProblem
 
 KINDS = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}

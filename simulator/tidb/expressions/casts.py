@@ -11,7 +11,6 @@ import numpy as np
 
 from simulator.tidb.expressions import decimals
 from simulator.tidb.expressions.comparisons import as_duration, as_moment
-from simulator.tidb.expressions.context import TRUNCATED, WARNED, Context
 from simulator.tidb.expressions.conversions import (
     as_decimal,
     as_number,
@@ -25,6 +24,9 @@ from simulator.tidb.expressions.expression import (
     CONNECTION_COLLATION,
     MAX_DIGITS,
     MAX_SCALE,
+    TRUNCATED,
+    WARNED,
+    Context,
     Evaluate,
     Expression,
     apply,
@@ -38,7 +40,7 @@ from simulator.tidb.expressions.moments import round_duration, round_moment
 from simulator.tidb.expressions.numbers import json_to_decimal, real_text, text_to_decimal
 from simulator.tidb.expressions.texts import as_bytes
 from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, packet_overflow
-from simulator.tidb.model.charsets import CHARSETS
+from simulator.tidb.model.types import CHARSETS
 
 
 def cast(value: Expression, type: str) -> Expression:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from simulator.tidb.expressions import decimals
 from simulator.tidb.expressions.collations import derive_collation
 from simulator.tidb.expressions.comparisons import comparison, of_today
-from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.conversions import as_boolean, as_decimal, as_integer, as_number, as_real, as_text
 from simulator.tidb.expressions.expression import (
     INTEGER_KINDS,
@@ -19,6 +18,7 @@ from simulator.tidb.expressions.expression import (
     NULL_VALUE,
     NUMERIC_KINDS,
     UNLIMITED,
+    Context,
     Evaluate,
     Expression,
     Function,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.expression import CONNECTION_COLLATION, Expression, replace
-from simulator.tidb.model.charsets import CHARSETS
+from simulator.tidb.model.types import CHARSETS
 
 EXPLICIT, NONE, IMPLICIT, SYSTEM, COERCIBLE, NUMERIC, IGNORABLE = range(7)
 COERCIBILITY_NAMES = ("EXPLICIT", "NONE", "IMPLICIT", "SYSCONST", "COERCIBLE", "NUMERIC", "IGNORABLE")

@@ -14,13 +14,16 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from simulator.tidb.expressions.collations import derive_collation, with_explicit_collation
-from simulator.tidb.expressions.context import MAX_SHOWN, TRUNCATED, WARNED, Context
 from simulator.tidb.expressions.conversions import as_number, as_real, as_text, converted, junction
 from simulator.tidb.expressions.expression import (
     INTEGER_KINDS,
+    MAX_SHOWN,
     MOMENT_KINDS,
     NULL_VALUE,
     NUMERIC_KINDS,
+    TRUNCATED,
+    WARNED,
+    Context,
     Evaluate,
     Expression,
     Row,
@@ -35,7 +38,7 @@ from simulator.tidb.expressions.moments import parse_duration, parse_moment
 from simulator.tidb.expressions.numbers import bits, leading_number, text_to_decimal
 from simulator.tidb.expressions.texts import text_operands
 from simulator.tidb.functions.time_conversions import moment_of_duration
-from simulator.tidb.values import spellings
+from simulator.tidb.values import durations
 from simulator.tidb.values.durations import duration_micros, duration_text
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -173,7 +176,7 @@ def comparison_kind(left: Expression, right: Expression) -> str:
 
 
 def _is_moment(constant: str | None) -> bool:
-    return constant is not None and spellings.moment(spellings.number(constant), 6) is not None
+    return constant is not None and durations.moment(durations.number(constant), 6) is not None
 
 
 def _base_kind(left: Expression, right: Expression) -> str:
@@ -252,7 +255,7 @@ def as_moment(value: Expression) -> Evaluate:
     if value.constant is None or value.kind == "string":
         text = unquote_json(value) if value.kind == "json" else as_text(value)
         return converted(value, apply_in_context(parse_moment, text))
-    return _parsed_literal(value, spellings.moment(spellings.number(value.constant), 6), "Incorrect datetime value")
+    return _parsed_literal(value, durations.moment(durations.number(value.constant), 6), "Incorrect datetime value")
 
 
 def _moment_of_number(context: Context, text: str) -> str | None:
@@ -260,7 +263,7 @@ def _moment_of_number(context: Context, text: str) -> str | None:
     ParseTimeFromFloatString)."""
     if not text.strip("0.-"):
         return "0000-00-00 00:00:00.000000"
-    found = spellings.moment(spellings.number(text), 6)
+    found = durations.moment(durations.number(text), 6)
     if found is None or "-00" in found and "p" not in context.zeros:
         context.problem(TRUNCATED, f"1292 Incorrect datetime value: '{text[:MAX_SHOWN]}'")
         return None
@@ -280,7 +283,7 @@ def as_duration(value: Expression) -> Evaluate:
     if value.constant is None:
         text = unquote_json(value) if value.kind == "json" else as_text(value)
         return converted(value, apply_in_context(parse_duration, text))
-    parsed = spellings.duration(value.constant, 6, cut=True)
+    parsed = durations.duration(value.constant, 6, cut=True)
     return _parsed_literal(value, parsed, "Truncated incorrect time value")
 
 

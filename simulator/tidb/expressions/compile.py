@@ -36,7 +36,7 @@ from simulator.tidb.expressions.literals import literal_value, number_value
 from simulator.tidb.expressions.registry import FUNCTIONS
 from simulator.tidb.expressions.texts import like, regexp
 from simulator.tidb.expressions.trees import strip_parentheses
-from simulator.tidb.model.charsets import charset_of
+from simulator.tidb.model.types import charset_of
 
 
 @dataclass

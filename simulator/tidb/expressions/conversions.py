@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 from simulator.tidb.expressions import decimals
-from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.expression import (
     MOMENT_KINDS,
     NULL_VALUE,
     NUMERIC_KINDS,
+    Context,
     Evaluate,
     Expression,
     Row,

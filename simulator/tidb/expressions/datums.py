@@ -8,16 +8,15 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from simulator.tidb.datums.cast import cast_value
-from simulator.tidb.datums.kinds import Datum
-from simulator.tidb.datums.problems import Mode
+from simulator.tidb.datums.kinds import Datum, Mode
 from simulator.tidb.expressions import decimals
-from simulator.tidb.expressions.context import Context
 from simulator.tidb.expressions.conversions import as_text, with_shown_digits
 from simulator.tidb.expressions.expression import (
     INTEGER_KINDS,
     MAX_DIGITS,
     MAX_SCALE,
     NULL_VALUE,
+    Context,
     Evaluate,
     Expression,
     Row,

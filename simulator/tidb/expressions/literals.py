@@ -11,10 +11,12 @@ import numpy as np
 
 from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.expressions import decimals
-from simulator.tidb.expressions.context import ALWAYS, WARNED, Context
 from simulator.tidb.expressions.expression import (
+    ALWAYS,
     CONNECTION_COLLATION,
     MAX_DIGITS,
+    WARNED,
+    Context,
     Evaluate,
     Expression,
     Row,
@@ -30,7 +32,7 @@ from simulator.tidb.functions.time_conversions import no_moment, parse_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType
 from simulator.tidb.syntax.expressions import Literal
-from simulator.tidb.values import spellings
+from simulator.tidb.values import durations
 from simulator.tidb.values.durations import duration_micros
 
 BLOB_TYPES = {
@@ -232,7 +234,7 @@ def time_literal(kind: str, text: str) -> Expression:
         raise sql_error_with_text(1292, f"Incorrect {name} value: '{text}'")
     digits = 0 if kind == "date" else min(len(text.partition(".")[2].rstrip()), 6)
     if kind == "time":
-        duration = spellings.duration(text, 6)
+        duration = durations.duration(text, 6)
         if duration is None:
             raise sql_error_with_text(1292, f"Truncated incorrect time value: '{text}'")
         return Expression(fixed(duration), "time", scale=digits, is_constant=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from simulator.tidb.expressions.context import MAX_SHOWN, TRUNCATED, Context
+from simulator.tidb.expressions.expression import MAX_SHOWN, TRUNCATED, Context
 from simulator.tidb.functions.time_conversions import parse_text as moment_of_text
-from simulator.tidb.values import spellings
+from simulator.tidb.values import durations
 
 MOMENT = "0000-00-00 00:00:00.000000"
 SECOND = 10**6
@@ -25,7 +25,7 @@ def parse_printed_moment(shown: str) -> str:
 @lru_cache(1 << 12)
 def duration_of_text(text: str) -> int | None:
     """Parse a TIME in any spelling of MySQL, limited to the longest TIME; None for other text."""
-    return spellings.duration(text, 6, cut=True)
+    return durations.duration(text, 6, cut=True)
 
 
 def parse_moment(context: Context, text: str) -> str | None:

@@ -13,7 +13,7 @@ import sys
 from decimal import ROUND_HALF_UP, Decimal
 
 from simulator.tidb.expressions import decimals
-from simulator.tidb.expressions.context import MAX_SHOWN, TRUNCATED, WARNED, Context
+from simulator.tidb.expressions.expression import MAX_SHOWN, TRUNCATED, WARNED, Context
 
 NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 INTEGER = re.compile(r"[+-]?[0-9]*")

@@ -5,15 +5,14 @@ TiDB does not know a name that is in neither list.
 
 from __future__ import annotations
 
+from simulator.tidb.expressions.byte_functions import CIPHER_FUNCTIONS, ENCODING_FUNCTIONS
 from simulator.tidb.expressions.choices import CHOICE_FUNCTIONS
 from simulator.tidb.expressions.expression import UNLIMITED, Function
-from simulator.tidb.expressions.sql_functions.cipher_functions import CIPHER_FUNCTIONS
-from simulator.tidb.expressions.sql_functions.encoding_functions import ENCODING_FUNCTIONS
-from simulator.tidb.expressions.sql_functions.json_functions import JSON_FUNCTIONS
-from simulator.tidb.expressions.sql_functions.number_functions import NUMBER_FUNCTIONS
-from simulator.tidb.expressions.sql_functions.text_functions import TEXT_FUNCTIONS
-from simulator.tidb.expressions.sql_functions.time_functions import TIME_FUNCTIONS
-from simulator.tidb.expressions.sql_functions.vector_functions import VECTOR_FUNCTIONS
+from simulator.tidb.expressions.json_documents import JSON_FUNCTIONS
+from simulator.tidb.expressions.number_functions import NUMBER_FUNCTIONS
+from simulator.tidb.expressions.text_functions import TEXT_FUNCTIONS
+from simulator.tidb.expressions.time_functions import TIME_FUNCTIONS
+from simulator.tidb.expressions.vector_functions import VECTOR_FUNCTIONS
 
 FUNCTIONS: dict[str, Function] = {
     **CHOICE_FUNCTIONS,

@@ -20,8 +20,8 @@ UNITS = (*"HOUR MINUTE SECOND MICROSECOND DAY WEEK MONTH QUARTER YEAR".split(), 
 @lru_cache(64)
 def parse_expression(expression: str, sql_mode: frozenset[str] = frozenset()) -> syntax.Node:
     """Parse an expression. Raises SchemaError."""
-    from simulator.tidb.parser.expressions.operators import parse_node  # imports sqlglot, which few messages need
-    from simulator.tidb.parser.splitting import parse_tokens
+    from simulator.tidb.parser.operators import parse_node  # imports sqlglot, which few messages need
+    from simulator.tidb.parser.script import parse_tokens
     from simulator.tidb.parser.tokens import tokenize
 
     try:

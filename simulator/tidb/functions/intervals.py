@@ -1,25 +1,28 @@
-"""Intervals (`INTERVAL … unit`) and their addition (TiDB: pkg/expression/builtin_time.go, pkg/types/time.go)."""
+"""Intervals (`INTERVAL … unit`) and their addition (TiDB: pkg/expression/builtin_time.go, pkg/types/time.go).
+
+Sums and differences of moments and durations (TiDB: pkg/expression/builtin_time.go).
+"""
 
 from __future__ import annotations
 
 import re
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from simulator.tidb.functions import calendar
-from simulator.tidb.functions.calendar import CalendarMoment
+from simulator.tidb.functions import time_conversions
 from simulator.tidb.functions.problems import FunctionProblem, field_overflow, incorrect_value, truncated_value
-from simulator.tidb.functions.time_conversions import no_moment, parse_text, parse_with_offset
-from simulator.tidb.values import spellings
+from simulator.tidb.functions.time_conversions import CalendarMoment, no_moment, parse_text, parse_with_offset
+from simulator.tidb.values import durations
+from simulator.tidb.values.durations import duration_text
 
 SINGLE_UNITS = {
     "MICROSECOND": 1,
-    "SECOND": calendar.SECOND,
-    "MINUTE": 60 * calendar.SECOND,
-    "HOUR": 3600 * calendar.SECOND,
-    "DAY": calendar.DAY,
-    "WEEK": 7 * calendar.DAY,
+    "SECOND": time_conversions.SECOND,
+    "MINUTE": 60 * time_conversions.SECOND,
+    "HOUR": 3600 * time_conversions.SECOND,
+    "DAY": time_conversions.DAY,
+    "WEEK": 7 * time_conversions.DAY,
 }
 MONTH_UNITS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 COMPOUND_UNITS = {
@@ -123,13 +126,13 @@ def parse_interval(unit: str, shown: str, problems: list[FunctionProblem]) -> In
         number = 0 if number is None else min(max(number, -INT64), INT64 - 1)
     elif fraction and unit != "SECOND":
         problems.append(truncated_value(shown, "%!v(MISSING)"))
-    rounded = number + sign * (micros >= calendar.SECOND // 2)
+    rounded = number + sign * (micros >= time_conversions.SECOND // 2)
     if unit in MONTH_UNITS:
         return Interval(rounded * MONTH_UNITS[unit], 0, 0)
     if unit in ("DAY", "WEEK"):
         return Interval(0, rounded * (7 if unit == "WEEK" else 1), 0)
     return Interval(
-        0, 0, number * calendar.SECOND + sign * micros if unit == "SECOND" else rounded * SINGLE_UNITS[unit]
+        0, 0, number * time_conversions.SECOND + sign * micros if unit == "SECOND" else rounded * SINGLE_UNITS[unit]
     )
 
 
@@ -148,7 +151,9 @@ def _parse_fields(shown: str, last: int, most: int, problems: list[FunctionProbl
             problems.append(incorrect_value(shown))
             fields[at] = sign * (INT64 - 1)
     years, months, days, hours, minutes, seconds, micros = fields
-    return Interval(years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * calendar.SECOND + micros)
+    return Interval(
+        years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * time_conversions.SECOND + micros
+    )
 
 
 def is_date(text: str) -> bool:
@@ -160,20 +165,22 @@ def is_date(text: str) -> bool:
 
 def read_moment(shown: str, kind: str, zone: str) -> tuple[CalendarMoment, bool]:
     """Parse a text or a number; return the moment and whether it is a date. Raises FunctionProblem 1292."""
-    text = shown if kind == "string" else spellings.number(shown)
+    text = shown if kind == "string" else durations.number(shown)
     result = parse_text(text) or (parse_with_offset(shown, zone) if kind == "string" else None)
     if result is None:
         raise no_moment(text, shown)
-    return calendar.parse_moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
+    return time_conversions.parse_moment(result), is_date(shown) if kind == "string" else len(
+        shown.partition(".")[0]
+    ) <= 8
 
 
 def add_interval(start: CalendarMoment, by: Interval, sign: int) -> CalendarMoment:
     """Add or subtract an interval. Raises FunctionProblem 1441."""
     result: CalendarMoment | None = start
     if by.days or by.micros:
-        result = calendar.add_micros(start, sign * (by.days * calendar.DAY + by.micros))
+        result = time_conversions.add_micros(start, sign * (by.days * time_conversions.DAY + by.micros))
     if result is not None and by.months:
-        result = calendar.add_months(result, sign * by.months)
+        result = time_conversions.add_months(result, sign * by.months)
     if result is None:
         raise field_overflow()
     return result if result.year else CalendarMoment(0, 0, 0, result.micros)
@@ -186,23 +193,25 @@ def date_add(
     if base is None:
         return None
     if base_kind in ("date", "datetime"):
-        start, is_day = calendar.parse_moment(base), base_kind == "date"
+        start, is_day = time_conversions.parse_moment(base), base_kind == "date"
     else:
         start, is_day = read_moment(base, base_kind, zone)
-    if base_kind not in ("date", "datetime") and (calendar.has_zero(start) or not start.year):
+    if base_kind not in ("date", "datetime") and (time_conversions.has_zero(start) or not start.year):
         raise incorrect_value(base)
-    if calendar.has_zero(start):
-        raise incorrect_value(calendar.date_text(start) if is_day else calendar.moment_text(start, digits))
+    if time_conversions.has_zero(start):
+        raise incorrect_value(
+            time_conversions.date_text(start) if is_day else time_conversions.moment_text(start, digits)
+        )
     if amount is None:
         return None
     by, problems = _interval(unit, amount_kind, amount)
     result = add_interval(start, by, sign)
     if base_kind in ("date", "datetime"):
-        text = calendar.moment_text(result)
+        text = time_conversions.moment_text(result)
     elif is_day and not is_clock_unit(unit):
-        text = calendar.date_text(result)
+        text = time_conversions.date_text(result)
     else:
-        text = calendar.moment_text(result, None)
+        text = time_conversions.moment_text(result, None)
     return _value_or_problem(problems, text)
 
 
@@ -218,29 +227,179 @@ def duration_add(sign: int, unit: str, base: int, amount_kind: str, amount: str)
     by, problems = _interval(unit, amount_kind, amount)
     if (
         by.months
-        or abs(by.days) > calendar.MAX_HOURS // 24
-        or abs(by.days * calendar.DAY + by.micros) > calendar.MAX_DURATION
+        or abs(by.days) > time_conversions.MAX_HOURS // 24
+        or abs(by.days * time_conversions.DAY + by.micros) > time_conversions.MAX_DURATION
     ):
         raise field_overflow("time")
-    return _value_or_problem(problems, base + sign * (by.days * calendar.DAY + by.micros))
+    return _value_or_problem(problems, base + sign * (by.days * time_conversions.DAY + by.micros))
 
 
 def timestamp_add(unit: str, number: float, base: str, is_day: bool) -> str:
     """Return TIMESTAMPADD. Days beyond the end of a month run into the next."""
-    start = calendar.parse_moment(base)
-    if calendar.has_zero(start) or not start.year:
-        raise incorrect_value(calendar.moment_text(start, 0))
+    start = time_conversions.parse_moment(base)
+    if time_conversions.has_zero(start) or not start.year:
+        raise incorrect_value(time_conversions.moment_text(start, 0))
     rounded = int(number + (0.5 if number >= 0 else -0.5)) if abs(number) < 2.0**62 else INT64
     if abs(rounded) > 10**15:
         raise field_overflow()
     if unit in MONTH_UNITS:
-        result = calendar.add_months(start, rounded * MONTH_UNITS[unit], cut=False)
+        result = time_conversions.add_months(start, rounded * MONTH_UNITS[unit], cut=False)
     else:
-        result = calendar.add_micros(
-            start, int(number * calendar.SECOND) if unit == "SECOND" else rounded * SINGLE_UNITS[unit]
+        result = time_conversions.add_micros(
+            start, int(number * time_conversions.SECOND) if unit == "SECOND" else rounded * SINGLE_UNITS[unit]
         )
     if result is None or not result.year:
         raise field_overflow()
     if is_day and not is_clock_unit(unit):
-        return calendar.date_text(result)
-    return calendar.moment_text(result, None)
+        return time_conversions.date_text(result)
+    return time_conversions.moment_text(result, None)
+
+
+Amount: TypeAlias = int | str
+"""Microseconds of a TIME, or a text."""
+
+DURATION = re.compile(r"\s*-?(?:(?:\d{1,2}\s+)?0*\d{0,3}(?::0*\d{1,2}){0,2}|\d{1,7})?(?:\.\d*)?\s*", re.ASCII)
+
+
+def leading_duration(text: str) -> tuple[int, bool]:
+    """Return the duration that a text begins with, and whether it is the whole text."""
+    result = durations.duration(text, 6)
+    if result is not None:
+        return result, True
+    cut = durations.duration(text, 6, cut=True)
+    leading = re.match(r"\s*-?\d+", text, re.ASCII)
+    if cut is None and leading:
+        cut = durations.duration(leading[0], 6, cut=True)
+    return cut or 0, False
+
+
+def _parse_duration(text: str) -> int:
+    """Parse a duration. Raises FunctionProblem 1292, a warning in every sql_mode."""
+    result = durations.duration(text, 6)
+    if result is None:
+        raise truncated_value("time", text, kind="W")
+    return result
+
+
+def add_to_text(sign: int, text: str, kind: str, amount: Amount) -> str | None:
+    """Return ADDTIME or SUBTIME of a text, which is a duration or a moment.
+
+    `kind`, the type of the amount, is `time`, `string` or `clock`.
+    """
+    by = sign * (amount if isinstance(amount, int) else _parse_duration(amount))
+    if isinstance(amount, str) and re.fullmatch(r"\s*\d+-.+", amount, re.DOTALL):
+        return None
+    if DURATION.fullmatch(text):
+        total = _parse_duration(text) + by
+        return duration_text(total, None)
+    start = durations.moment(text, 6)
+    if start is None:
+        raise FunctionProblem(1292, f"Incorrect datetime value: '{text}'", "W")
+    result = _add(time_conversions.parse_moment(start), by)
+    return None if result is None else time_conversions.moment_text(result, None)
+
+
+def _add(start: CalendarMoment, by: int) -> CalendarMoment | None:
+    """Add to a moment. A sum of a date with a zero part loses its sign (tidb pkg/types/core_time.go,
+    calcTimeDurationDiff)."""
+    if not time_conversions.has_zero(start):
+        return time_conversions.add_micros(start, by)
+    days, clock = divmod(start.micros + by, time_conversions.DAY)
+    if not days:
+        return start._replace(micros=clock)
+    days, clock = divmod(
+        abs(time_conversions.days(start) * time_conversions.DAY + start.micros + by), time_conversions.DAY
+    )
+    result = time_conversions.from_day_number(days)
+    return None if result is None else result._replace(micros=clock)
+
+
+def add_to_moment(sign: int, start: str | None, kind: str, amount: Amount | None) -> str | None:
+    """Return ADDTIME or SUBTIME of a DATETIME."""
+    by = _parse_amount(sign, kind, amount)
+    if start is None or by is None:
+        return None
+    result = _add(time_conversions.parse_moment(start), by)
+    return None if result is None else time_conversions.moment_text(result)
+
+
+def add_to_duration(sign: int, start: int | None, kind: str, amount: Amount | None) -> int | None:
+    """Return ADDTIME or SUBTIME of a TIME."""
+    by = _parse_amount(sign, kind, amount)
+    return None if start is None or by is None else start + by
+
+
+def _parse_amount(sign: int, kind: str, amount: Amount | None) -> int | None:
+    if isinstance(amount, int):
+        return sign * amount
+    if amount is None or not DURATION.fullmatch(amount):
+        return None
+    try:
+        return sign * _parse_duration(amount)
+    except FunctionProblem as problem:
+        raise FunctionProblem(problem.number, problem.text, "T" if kind == "clock" else "W") from None
+
+
+def add_date_time(sign: int, kind: str, amount: Amount, digits: int) -> str | None:
+    """Return ADDTIME or SUBTIME of a DATE, which counts as midnight, as text."""
+    by = _parse_amount(sign, kind, amount)
+    if by is None:
+        return None
+    return duration_text(by, digits if kind == "time" else None)
+
+
+def timediff(first_kind: str, first: Amount, second_kind: str, second: Amount) -> int | None:
+    """Return TIMEDIFF of two moments or two durations; a text is either."""
+    truncated: list[str] = []
+    left = _timediff_operand(first_kind, first, truncated)
+    right = _timediff_operand(second_kind, second, truncated)
+    if isinstance(left, CalendarMoment) != isinstance(right, CalendarMoment):
+        return None
+    if isinstance(left, CalendarMoment) and isinstance(right, CalendarMoment):
+        micros = (
+            (time_conversions.days(left) - time_conversions.days(right)) * time_conversions.DAY
+            + left.micros
+            - right.micros
+        )
+    else:
+        assert isinstance(left, int) and isinstance(right, int)
+        micros = left - right
+    if abs(micros) > time_conversions.MAX_DURATION:
+        truncated.append(duration_text(micros, 6))
+        micros = time_conversions.MAX_DURATION if micros > 0 else -time_conversions.MAX_DURATION
+    if truncated:
+        raise truncated_value("time", truncated[0], micros)
+    return micros
+
+
+def _timediff_operand(kind: str, text: Amount, truncated: list[str]) -> CalendarMoment | int:
+    """Parse an operand. A text of twelve characters or more may be a moment (StrToDuration), others are durations."""
+    if isinstance(text, int):
+        return text
+    if kind in ("date", "datetime"):
+        return time_conversions.parse_moment(text)
+    size = len(text.strip().partition(".")[0].removeprefix("-"))
+    result = durations.moment(text, 6) if size >= 12 else None
+    if result is not None:
+        return time_conversions.parse_moment(result)
+    micros, whole = leading_duration(text)
+    truncated += [text] * (not whole)
+    return micros
+
+
+def timestampdiff(unit: str, start: str, end: str) -> int:
+    first, second = time_conversions.parse_moment(start), time_conversions.parse_moment(end)
+    time_conversions.check_date(first)
+    time_conversions.check_date(second)
+    micros = (
+        (time_conversions.days(second) - time_conversions.days(first)) * time_conversions.DAY
+        + second.micros
+        - first.micros
+    )
+    sign, size = (-1, -micros) if micros < 0 else (1, micros)
+    if unit not in MONTH_UNITS:
+        return sign * (size // SINGLE_UNITS[unit])
+    low, high = (second, first) if micros < 0 else (first, second)
+    months = (high.year - low.year) * 12 + high.month - low.month
+    months -= (high.day, high.micros) < (low.day, low.micros)
+    return sign * (months // MONTH_UNITS[unit])

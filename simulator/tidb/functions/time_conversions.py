@@ -1,19 +1,27 @@
-"""Conversions of texts and numbers to moments and durations, and time zones.
+"""Moments and durations: their conversion from texts and numbers, time zones, the calendar.
+
+Conversions of texts and numbers to moments and durations, and time zones.
 
 Source: tidb pkg/expression/builtin_cast.go, pkg/types/time.go.
+
+Calendar arithmetic of TiDB (pkg/types/time.go, core_time.go).
+
+Functions exchange moments as texts `YYYY-MM-DD hh:mm:ss.ffffff` and durations as numbers of microseconds. A moment can
+have a year, month or day of 0.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from calendar import isleap
+from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from simulator.tidb.functions import calendar
-from simulator.tidb.functions.calendar import CalendarMoment
 from simulator.tidb.functions.problems import FunctionProblem, incorrect_value, truncated_value
-from simulator.tidb.values import spellings
+from simulator.tidb.values import durations
+from simulator.tidb.values.durations import LONGEST, duration_text
 from simulator.tidb.values.moments import InvalidDigits, text_moment
 
 EARLIEST_NUMBER = 101
@@ -35,7 +43,7 @@ def from_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     if place is None:
         return None
     if isinstance(place, timezone):
-        return calendar.add_micros(moment, place.utcoffset(None) // timedelta(microseconds=1))
+        return add_micros(moment, place.utcoffset(None) // timedelta(microseconds=1))
     if not 1 <= moment.year <= 9998:
         return moment
     local = _python_datetime(moment, UTC).astimezone(place)
@@ -53,12 +61,12 @@ def to_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     if place is None:
         return None
     if isinstance(place, timezone):
-        return calendar.add_micros(moment, -place.utcoffset(None) // timedelta(microseconds=1))
+        return add_micros(moment, -place.utcoffset(None) // timedelta(microseconds=1))
     if not 1 <= moment.year <= 9998:
         return moment
     local = _python_datetime(moment, place)
     before, after = _offset(local), _offset(local.replace(fold=1))
-    universal = calendar.add_micros(moment, -before)
+    universal = add_micros(moment, -before)
     return universal if before >= after else _gap_end(local, before, after)
 
 
@@ -73,7 +81,7 @@ def _gap_end(local: datetime, before: int, after: int) -> CalendarMoment:
     while late - early > timedelta(seconds=1):
         middle = early + (late - early) // 2
         early, late = (middle, late) if _offset(middle.astimezone(local.tzinfo)) == before else (early, middle)
-    clock = (late.hour * 3600 + late.minute * 60 + late.second) * calendar.SECOND
+    clock = (late.hour * 3600 + late.minute * 60 + late.second) * SECOND
     return CalendarMoment(late.year, late.month, late.day, clock)
 
 
@@ -101,10 +109,10 @@ def parse_text(text: str) -> str | None:
         try:
             datetime.fromisoformat(text)
         except ValueError:
-            return spellings.moment(text, 6)
+            return durations.moment(text, 6)
         if text[4] == text[7] == "-":
             return text + "0000-00-00 00:00:00.000000"[size:]
-    return spellings.moment(text, 6)
+    return durations.moment(text, 6)
 
 
 def no_moment(text: str, shown: str) -> FunctionProblem:
@@ -129,20 +137,20 @@ def moment_of_text(text: str, zone: str, zeros: str) -> str:
         raise no_moment(text, text)
     if not result.strip("0-: .") and "z" not in zeros:
         raise incorrect_value("0000-00-00 00:00:00.000000")
-    if not spellings.in_calendar(result) and "p" not in zeros and result.strip("0-: ."):
+    if not durations.in_calendar(result) and "p" not in zeros and result.strip("0-: ."):
         raise incorrect_value(text, result)
     return result
 
 
 def parse_with_offset(text: str, zone: str) -> str | None:
     """Parse `2020-01-01 10:00:00+02:00` to a moment of the zone; None for other text."""
-    return spellings.moment(text, 6, _zone(zone))
+    return durations.moment(text, 6, _zone(zone))
 
 
 def moment_of_number(number: str) -> str:
     whole = number.partition(".")[0]
     is_date = not number.startswith("-") and (int(whole or 0) >= EARLIEST_NUMBER or not float(number))
-    text = spellings.number(number) if is_date else ""
+    text = durations.number(number) if is_date else ""
     result = parse_text(text)
     if result is None:
         raise no_moment(text, number)
@@ -157,26 +165,24 @@ def moment_of_duration(micros: int, today: str) -> str | None:
     """Convert a TIME to a moment of the day of the statement."""
     if not today:
         return None
-    days, clock = divmod(micros, calendar.DAY)
-    result = calendar.add_micros(
-        CalendarMoment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * calendar.DAY + clock
-    )
-    return None if result is None else calendar.moment_text(result)
+    days, clock = divmod(micros, DAY)
+    result = add_micros(CalendarMoment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * DAY + clock)
+    return None if result is None else moment_text(result)
 
 
 def duration_of_text(text: str) -> int:
     """Convert a text to a TIME."""
-    result = spellings.duration(text, 6)
+    result = durations.duration(text, 6)
     if result is None:
-        raise truncated_value("time", text, spellings.duration(text, 6, cut=True))
+        raise truncated_value("time", text, durations.duration(text, 6, cut=True))
     return result
 
 
 def convert_tz(text: str, source: str, target: str) -> str | None:
-    moment = calendar.parse_moment(text)
-    universal = None if calendar.has_zero(moment) else to_utc(moment, source)
+    moment = parse_moment(text)
+    universal = None if has_zero(moment) else to_utc(moment, source)
     result = None if universal is None or not universal.year else from_utc(universal, target)
-    return None if result is None else calendar.moment_text(result)
+    return None if result is None else moment_text(result)
 
 
 LAST_UNIX_TIME = 32536771199
@@ -185,18 +191,161 @@ LAST_UNIX_TIME = 32536771199
 
 def unix_timestamp(text: str, zone: str) -> int:
     """Return the microseconds since 1970; 0 outside of the range of TIMESTAMP."""
-    result = calendar.parse_moment(text)
-    universal = None if calendar.has_zero(result) else to_utc(result, zone)
+    result = parse_moment(text)
+    universal = None if has_zero(result) else to_utc(result, zone)
     if universal is None:
         return 0
     days = (datetime(max(universal.year, 1), universal.month, universal.day) - datetime(1970, 1, 1)).days
-    micros = days * calendar.DAY + universal.micros
+    micros = days * DAY + universal.micros
     return micros if 0 <= micros <= LAST_UNIX_TIME * 1_000_000 + 999_999 else 0
 
 
 def from_unixtime(micros: int, zone: str) -> str | None:
     if not 0 <= micros <= LAST_UNIX_TIME * 1_000_000 + 999_999:
         return None
-    result = calendar.add_micros(CalendarMoment(1970, 1, 1), micros)
+    result = add_micros(CalendarMoment(1970, 1, 1), micros)
     local = None if result is None else from_utc(result, zone)
-    return None if local is None else calendar.moment_text(local)
+    return None if local is None else moment_text(local)
+
+
+SECOND = 1_000_000
+DAY = 86400 * SECOND
+MAX_HOURS = 838
+_DAYS_OF_YEAR_0 = 365
+_YEAR_400, _DAYS_OF_400_YEARS = date(400, 1, 1).toordinal(), 146097
+MAX_DURATION = LONGEST
+MONTHS = tuple("January February March April May June July August September October November December".split())
+WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class CalendarMoment(NamedTuple):
+    """A date with a time of day."""
+
+    year: int
+    month: int
+    day: int
+    micros: int = 0
+    """Microseconds since midnight."""
+
+
+def parse_moment(text: str) -> CalendarMoment:
+    """Parse the text of a moment."""
+    clock = (int(text[11:13]) * 3600 + int(text[14:16]) * 60 + int(text[17:19])) * SECOND + int(text[20:26])
+    return CalendarMoment(int(text[:4]), int(text[5:7]), int(text[8:10]), clock)
+
+
+def date_text(moment: CalendarMoment) -> str:
+    return f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
+
+
+def moment_text(moment: CalendarMoment, digits: int | None = 6) -> str:
+    return f"{date_text(moment)} {duration_text(moment.micros, digits)}"
+
+
+def month_length(year: int, month: int) -> int:
+    return MONTH_LENGTHS[month - 1] + (month == 2 and isleap(year))
+
+
+def day_number(year: int, month: int, day: int) -> int:
+    """Return TO_DAYS, the days since year 0."""
+    if year == 0 and month == 0:
+        return 0
+    days = 365 * year + 31 * (month - 1) + day
+    if month <= 2:
+        year -= 1
+    else:
+        days -= (month * 4 + 23) // 10
+    return days + year // 4 - ((year // 100 + 1) * 3) // 4 if year >= 0 else days
+
+
+def from_day_number(number: int) -> CalendarMoment | None:
+    """Return FROM_DAYS; None beyond the year 9999, zero before the year 1."""
+    if number <= _DAYS_OF_YEAR_0 or number >= 3652500:
+        return CalendarMoment(0, 0, 0)
+    day = number - _DAYS_OF_YEAR_0
+    if day > date.max.toordinal():
+        return None
+    return CalendarMoment(*date.fromordinal(day).timetuple()[:3])
+
+
+def days_in_year(year: int) -> int:
+    return 366 if isleap(year) and year else 365
+
+
+def weekday(moment: CalendarMoment) -> int:
+    """Return the day of the week; 0 is Sunday."""
+    return (days(moment) + 6) % 7
+
+
+def week_number(moment: CalendarMoment, mode: int, with_year: bool = False) -> tuple[int, int]:
+    """Return the year and number of the week (MySQL's calc_week)."""
+    mode &= 7
+    monday, first = bool(mode & 1), bool(mode & 4)
+    with_year = with_year or bool(mode & 2)
+    if not monday:
+        first = not first
+    start = day_number(moment.year, 1, 1)
+    offset = (start + 5 + (not monday)) % 7
+    year = moment.year
+    if moment.month == 1 and moment.day <= 7 - offset:
+        if not with_year and (first and offset or not first and offset >= 4):
+            return year, 0
+        with_year, year = True, year - 1
+        length = days_in_year(year)
+        start -= length
+        offset = (offset + 53 * 7 - length) % 7
+    since = days(moment) - start + offset - (7 if first and offset or not first and offset >= 4 else 0)
+    if with_year and since >= 52 * 7:
+        offset = (offset + days_in_year(year)) % 7
+        if not first and offset < 4 or first and offset == 0:
+            return year + 1, 1
+    return year, since // 7 + 1
+
+
+def has_zero(moment: CalendarMoment) -> bool:
+    return not moment.month or not moment.day
+
+
+def check_date(moment: CalendarMoment, kind: str = "datetime") -> CalendarMoment:
+    """Return the moment. Raises FunctionProblem 1292 if its month or day is 0."""
+    if has_zero(moment):
+        raise incorrect_moment(moment, kind)
+    return moment
+
+
+def incorrect_moment(moment: CalendarMoment, kind: str) -> FunctionProblem:
+    return incorrect_value(date_text(moment) if kind == "date" else moment_text(moment, 0))
+
+
+def days(moment: CalendarMoment) -> int:
+    return day_number(moment.year, moment.month, moment.day)
+
+
+def clock_fields(micros: int) -> tuple[int, int, int, int]:
+    """Return the hours, minutes, seconds and microseconds of a duration that is not negative."""
+    seconds, rest = divmod(micros, SECOND)
+    return seconds // 3600, seconds // 60 % 60, seconds % 60, rest
+
+
+def add_micros(moment: CalendarMoment, micros: int) -> CalendarMoment | None:
+    """Add microseconds; return None outside of the years 0 to 9999."""
+    days, clock = divmod(moment.micros + micros, DAY)
+    era, month = divmod(moment.year * 12 + moment.month - 1, 400 * 12)
+    first = date(400 + month // 12, month % 12 + 1, 1).toordinal() - _YEAR_400
+    eras, day = divmod(first + moment.day - 1 + days, _DAYS_OF_400_YEARS)
+    result = date.fromordinal(_YEAR_400 + day)
+    year = result.year + (era + eras - 1) * 400
+    return CalendarMoment(year, result.month, result.day, clock) if 0 <= year <= 9999 else None
+
+
+def add_months(moment: CalendarMoment, months: int, cut: bool = True) -> CalendarMoment | None:
+    """Add months. A day beyond the end of the month becomes its last day with `cut`, else a day of the next month."""
+    total = moment.year * 12 + moment.month - 1 + months
+    year, month = total // 12, total % 12 + 1
+    if not 0 <= year <= 9999:
+        return None
+    length = month_length(year, month)
+    if moment.day <= length or cut:
+        return CalendarMoment(year, month, min(moment.day, length), moment.micros)
+    return add_micros(CalendarMoment(year, month, length, moment.micros), (moment.day - length) * DAY)

@@ -7,22 +7,22 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
 
-from simulator.tidb.functions import calendar
-from simulator.tidb.functions.calendar import CalendarMoment
+from simulator.tidb.functions import time_conversions
 from simulator.tidb.functions.problems import FunctionProblem, incorrect_value, truncated_value
+from simulator.tidb.functions.time_conversions import CalendarMoment
 
 Clock: TypeAlias = tuple[int, int, int, int]
 """Hours, minutes, seconds and microseconds."""
 
 
 def date_format(text: str, pattern: str) -> str:
-    moment = calendar.parse_moment(text)
-    clock = calendar.clock_fields(moment.micros)
+    moment = time_conversions.parse_moment(text)
+    clock = time_conversions.clock_fields(moment.micros)
     return "".join(literal or _date_letter(letter, moment, clock) for letter, literal in _pieces(pattern))
 
 
 def time_format(micros: int, pattern: str) -> str:
-    clock = calendar.clock_fields(abs(micros))
+    clock = time_conversions.clock_fields(abs(micros))
     return "".join(
         literal or (_CLOCK_LETTERS[letter](*clock) if letter in _CLOCK_LETTERS else letter)
         for letter, literal in _pieces(pattern)
@@ -64,7 +64,7 @@ _CLOCK_LETTERS: dict[str, Callable[[int, int, int, int], str]] = {
 def _month(moment: CalendarMoment) -> str:
     if not moment.month:
         raise FunctionProblem(1292, "Incorrect time value: '0'", "T")
-    return calendar.MONTHS[moment.month - 1]
+    return time_conversions.MONTHS[moment.month - 1]
 
 
 def _ordinal(day: int) -> str:
@@ -72,17 +72,17 @@ def _ordinal(day: int) -> str:
 
 
 def _day_of_year(moment: CalendarMoment) -> int:
-    if calendar.has_zero(moment):
+    if time_conversions.has_zero(moment):
         return 0
-    return calendar.days(moment) - calendar.day_number(moment.year, 1, 1) + 1
+    return time_conversions.days(moment) - time_conversions.day_number(moment.year, 1, 1) + 1
 
 
 def _week(moment: CalendarMoment, mode: int) -> str:
-    return "00" if calendar.has_zero(moment) else f"{calendar.week_number(moment, mode)[1]:02}"
+    return "00" if time_conversions.has_zero(moment) else f"{time_conversions.week_number(moment, mode)[1]:02}"
 
 
 def _week_year(moment: CalendarMoment, mode: int) -> str:
-    year = calendar.week_number(moment, mode, True)[0]
+    year = time_conversions.week_number(moment, mode, True)[0]
     return f"{year:04}" if year >= 0 else str(2**32 - 1)
 
 
@@ -97,13 +97,13 @@ _DATE_LETTERS: dict[str, Callable[[CalendarMoment], str]] = {
     "b": lambda moment: _month(moment)[:3],
     "M": _month,
     "j": lambda moment: f"{_day_of_year(moment):03}",
-    "a": lambda moment: calendar.WEEKDAYS[calendar.weekday(moment)][:3],
-    "W": lambda moment: calendar.WEEKDAYS[calendar.weekday(moment)],
-    "w": lambda moment: str(calendar.weekday(moment)),
+    "a": lambda moment: time_conversions.WEEKDAYS[time_conversions.weekday(moment)][:3],
+    "W": lambda moment: time_conversions.WEEKDAYS[time_conversions.weekday(moment)],
+    "w": lambda moment: str(time_conversions.weekday(moment)),
     "U": lambda moment: _week(moment, 0),
     "u": lambda moment: _week(moment, 1),
     "V": lambda moment: _week(moment, 2),
-    "v": lambda moment: f"{calendar.week_number(moment, 3, True)[1]:02}",
+    "v": lambda moment: f"{time_conversions.week_number(moment, 3, True)[1]:02}",
     "X": lambda moment: _week_year(moment, 2),
     "x": lambda moment: _week_year(moment, 3),
 }
@@ -161,12 +161,12 @@ def str_to_date(text: str, pattern: str, kind: str, zeros: bool) -> str | int:
         raise incorrect_value("0000-00-00 00:00:00") from None
     value: str | int = result.micros
     if kind != "time":
-        if not zeros and (calendar.has_zero(result) or not result.year):
-            shown = text if kind == "date" else calendar.moment_text(result, 0)
+        if not zeros and (time_conversions.has_zero(result) or not result.year):
+            shown = text if kind == "date" else time_conversions.moment_text(result, 0)
             if kind != "date":
                 raise incorrect_value(shown)
             raise FunctionProblem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T")
-        value = calendar.moment_text(result)
+        value = time_conversions.moment_text(result)
     if extra:
         raise truncated_value("datetime", text, value, "W")
     return value
@@ -220,7 +220,7 @@ def _micros(reading: _DateReader) -> None:
 
 def _named_month(length: int) -> Callable[[_DateReader], None]:
     def read(reading: _DateReader) -> None:
-        for place, name in enumerate(calendar.MONTHS, 1):
+        for place, name in enumerate(time_conversions.MONTHS, 1):
             prefix = name[:length]
             if reading.rest[: len(prefix)].lower() == prefix.lower():
                 reading.fields["month"], reading.rest = place, reading.rest[len(prefix) :]
@@ -308,6 +308,6 @@ def _apply_am_pm(reading: _DateReader) -> None:
 def _moment(reading: _DateReader) -> CalendarMoment:
     """Return the moment of all fields. Raises ValueError for a day beyond the end of its month."""
     year, month, day, hour, minute, second, micros = reading.fields.values()
-    if month and day > calendar.month_length(year, month):
+    if month and day > time_conversions.month_length(year, month):
         raise ValueError
-    return CalendarMoment(year, month, day, ((hour * 60 + minute) * 60 + second) * calendar.SECOND + micros)
+    return CalendarMoment(year, month, day, ((hour * 60 + minute) * 60 + second) * time_conversions.SECOND + micros)

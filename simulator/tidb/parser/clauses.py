@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
-from simulator.tidb.model.charsets import canonical_charset, canonical_collation, charset_of
+from simulator.tidb.model.types import canonical_charset, canonical_collation, charset_of
+from simulator.tidb.parser.atoms import parse_atom
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.expressions.atoms import parse_atom
-from simulator.tidb.parser.expressions.literals import LITERALS
-from simulator.tidb.parser.expressions.operators import parse_bit_node, parse_expression_with, parse_parenthesised
+from simulator.tidb.parser.literals import LITERALS
+from simulator.tidb.parser.operators import parse_bit_node, parse_expression_with, parse_parenthesised
 from simulator.tidb.restore.expressions import restore_node
 
 LOCK_AND_ALGORITHM = {

@@ -28,9 +28,8 @@ from simulator.tidb.parser.dml import (
     parse_replace,
     parse_update,
 )
-from simulator.tidb.parser.plain_literals import without_literals
-from simulator.tidb.parser.splitting import only_statement, parse_tokens, split_tokens
-from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.parser.script import only_statement, parse_tokens, split_tokens
+from simulator.tidb.parser.tokens import tokenize, without_literals
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
 from simulator.tidb.syntax.templates import Templates
 

@@ -1,6 +1,8 @@
 """Split a text into tokens: sqlglot's tokenizer for MySQL with TiDB's words.
 
 Versioned comments are opened exactly where TiDB executes their content.
+
+The plain literals of a statement, and its text without them, which statements of a program share.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from sqlglot.tokens import Token, TokenType
 from simulator import limits
 from simulator.errors import SchemaError
 from simulator.tidb.parser.cursor import NOT_WORDS, PHRASES, position
+from simulator.tidb.parser.literals import number_literal
+from simulator.tidb.syntax.expressions import Literal, Node
 
 FEATURES = frozenset(
     """
@@ -241,3 +245,19 @@ def is_comment_end(tokens: list[Token], index: int) -> bool:
         and tokens[index + 1].token_type is TokenType.SLASH
         and tokens[index + 1].start == tokens[index].end + 1
     )
+
+
+LITERAL = re.compile(
+    """(?<![\\w$@.'])(?:'([^'\\\\\ud800-\udfff]*)'(?!')|([0-9]{1,18}(?:\\.[0-9]{1,18})?)(?![\\w$.]))"""
+)
+"""A string without escapes, or a number without an exponent, that no word, variable or string touches."""
+
+
+def without_literals(text: str) -> tuple[str, list[Node]]:
+    """Return a text with `?` for each literal, and the literals. Those in comments, strings and names count, too: then the
+    new text has fewer parameters than there are literals."""
+    found = LITERAL.findall(text)
+    values: list[Node] = [
+        number_literal(number) if number else Literal("string", string, "utf8mb4") for string, number in found
+    ]
+    return (LITERAL.sub("?", text) if values else text), values

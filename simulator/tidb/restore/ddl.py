@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.restore.names import (
+from simulator.tidb.restore.expressions import (
     feature_comment,
     if_exists,
     if_not_exists,

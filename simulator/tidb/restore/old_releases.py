@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.restore.names import feature_comment, quote_name, quote_string
+from simulator.tidb.restore.expressions import feature_comment, quote_name, quote_string
 from simulator.tidb.restore.tables import restore_option
 
 Keep = Callable[[syntax.TableOption], syntax.TableOption]

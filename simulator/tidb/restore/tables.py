@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from simulator.tidb import syntax
-from simulator.tidb.restore.names import (
+from simulator.tidb.restore.expressions import (
     feature_comment,
     if_not_exists,
     join_words,

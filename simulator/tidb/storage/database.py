@@ -18,10 +18,9 @@ from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, object_key, with_database
 from simulator.tidb.ddl.session import FinishedJob
 from simulator.tidb.model.table import Table
-from simulator.tidb.storage.auto_ids import initial_counters
+from simulator.tidb.storage.ids import SequenceValues, initial_counters
 from simulator.tidb.storage.locks import Locks, LockWait, NamedLocks
 from simulator.tidb.storage.rows import Handle, TableRows
-from simulator.tidb.storage.sequences import SequenceValues
 from simulator.tidb.storage.tables import Ids, StoredTable
 from simulator.tidb.storage.transactions import Transaction
 

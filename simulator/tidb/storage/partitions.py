@@ -11,16 +11,19 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.errors import SchemaError, SqlError
-from simulator.tidb.collations import compare
+from simulator.tidb import collations
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.casts import cast
 from simulator.tidb.expressions.comparisons import comparison_operands
-from simulator.tidb.expressions.context import Context
-from simulator.tidb.expressions.expression import Evaluate, Expression
-from simulator.tidb.expressions.over_columns import needed_columns, over_columns
-from simulator.tidb.expressions.tables import places_of, table_column, table_expression
-from simulator.tidb.model.table import Cells, Column, Partitioning, Table
-from simulator.tidb.model.table_keys import cached_by_table, columns_by_name
+from simulator.tidb.expressions.expression import Context, Evaluate, Expression
+from simulator.tidb.expressions.over_columns import (
+    needed_columns,
+    over_columns,
+    places_of,
+    table_column,
+    table_expression,
+)
+from simulator.tidb.model.table import Cells, Column, Partitioning, Table, cached_by_table, columns_by_name
 
 KEY_TYPES = frozenset(
     "tinyint smallint mediumint int bigint decimal char varchar date datetime timestamp time year enum set".split()
@@ -101,14 +104,19 @@ def _key(table: Table, rule: Partitioning) -> Locate:
 
 def _hashed(table: Table, column: Column) -> Callable[[Cells], bytes]:
     type, place = column.type, places_of(table).get(column.name, -1)
-    if place < 0 or type.name not in KEY_TYPES or type.collation.endswith("_ci") or compare.has_weights(type.collation):
+    if (
+        place < 0
+        or type.name not in KEY_TYPES
+        or type.collation.endswith("_ci")
+        or collations.has_weights(type.collation)
+    ):
         raise SchemaError(
             f"table {table.name!r}: PARTITION BY KEY on column {column.name!r} is not computed for "
             f"{type.name} with collation {type.collation}; numbers, times and strings of a _bin or binary "
             f"collation of UTF-8, Latin-1 or ASCII are"
         )
     is_bytes = type.charset == "binary" and type.name in ("char", "varchar")
-    pads = compare.pads_spaces(type.collation)
+    pads = collations.pads_spaces(type.collation)
 
     def hashed(cells: Cells) -> bytes:
         cell = cells[place]

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from simulator.columns.row_image import NULL, SEPARATOR_BYTES
-from simulator.tidb.ddl.definitions.defaults import stored_value
+from simulator.tidb.ddl.defaults import stored_value
 from simulator.tidb.functions.documents import MARK, text_of_stored
-from simulator.tidb.model.table import Cells, Table, visible_columns
-from simulator.tidb.model.table_keys import cached_by_table
-from simulator.tidb.storage.allocators import Counters
+from simulator.tidb.model.table import Cells, Table, cached_by_table, visible_columns
+from simulator.tidb.storage.ids import Counters
 from simulator.tidb.storage.rows import Entry, Handle, Layout, TableRows, Version
 
 if TYPE_CHECKING:

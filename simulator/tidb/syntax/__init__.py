@@ -3,7 +3,6 @@
 from simulator.tidb.syntax.alter import *
 from simulator.tidb.syntax.ddl import *
 from simulator.tidb.syntax.definitions import *
-from simulator.tidb.syntax.dml import *
 from simulator.tidb.syntax.expressions import *
 from simulator.tidb.syntax.queries import *
 from simulator.tidb.syntax.session import *

@@ -6,9 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.tidb.syntax.definitions import Statement, TableName
-from simulator.tidb.syntax.dml import Assignment, RowStatement
 from simulator.tidb.syntax.expressions import Node
-from simulator.tidb.syntax.queries import QueryTree, SelectTree
+from simulator.tidb.syntax.queries import Assignment, QueryTree, RowStatement, SelectTree
 
 
 class SessionStatement:

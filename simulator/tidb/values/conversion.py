@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, family, is_binary, is_text
-from simulator.tidb.values import decimals, documents, numbers, strings, times
+from simulator.tidb.values import documents, numbers, times
 from simulator.tidb.values.kernels import null_unless, utf8
 
 Test = Callable[[pa.DataType], bool]
@@ -26,7 +26,7 @@ def usual_text(type: ColumnType, raw: pa.Array) -> pa.Array:
     The result is null for NULL, for values that would be rejected, and for numbers and members in unusual spellings.
     """
     if is_binary(type):
-        return strings.binary(type, _bytes(raw))
+        return documents.binary(type, _bytes(raw))
     if type.name == "bit":
         return numbers.bit(type, raw.cast(pa.binary()) if _is(raw.type, _BYTES) else tagged(raw))
     for kinds, read in _TYPED.get(family(type), ()):
@@ -41,8 +41,8 @@ def _is(kind: pa.DataType, tests: tuple[Test, ...]) -> bool:
 
 
 _TYPED: dict[str, tuple[tuple[tuple[Test, ...], Callable[[ColumnType, pa.Array], pa.Array]], ...]] = {
-    "integer": (((pa.types.is_integer, decimals.is_whole), numbers.whole),),
-    "decimal": (((pa.types.is_decimal,), decimals.fixed),),
+    "integer": (((pa.types.is_integer, numbers.is_whole), numbers.whole),),
+    "decimal": (((pa.types.is_decimal,), numbers.fixed),),
     "float": (((pa.types.is_floating,), numbers.floating),),
     "date": ((_MOMENTS, times.moment),),
     "datetime": ((_MOMENTS, times.moment),),
@@ -52,14 +52,14 @@ _TYPED: dict[str, tuple[tuple[tuple[Test, ...], Callable[[ColumnType, pa.Array],
 
 _READERS: dict[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
     "integer": numbers.integer,
-    "decimal": decimals.decimal,
+    "decimal": numbers.decimal,
     "float": lambda type, text: numbers.floating(type, numbers.number(text)),
     "date": lambda type, text: times.date(text),
     "datetime": times.datetime,
     "time": times.duration,
-    "string": strings.text,
-    "text": strings.text,
-    "enum": strings.enum,
+    "string": documents.text,
+    "text": documents.text,
+    "enum": documents.enum,
     # an INSERT takes 0 as the year 0 and '0' as 2000; of the two, dumps have the first
     "year": lambda type, text: null_unless(pc.equal(text, "0"), text),
     "json": lambda type, text: documents.document(text),
@@ -78,7 +78,7 @@ def insert_text(raw: pa.Array) -> pa.Array:
     if pa.types.is_boolean(kind):
         return raw.cast(pa.int8()).cast(pa.string())
     if pa.types.is_decimal(kind):
-        return decimals.plain(raw)
+        return numbers.plain(raw)
     if pa.types.is_floating(kind):
         return numbers.shortest(raw)
     if _is(kind, _MOMENTS):
@@ -132,7 +132,7 @@ def accepted_values(type: ColumnType) -> str:
     if name in ("enum", "set"):
         return ", ".join(map(repr, type.elements[:8])) + (", …" if len(type.elements) > 8 else "")
     if is_text(type):
-        limit = strings.BYTES.get(name, type.length)
-        unit = "bytes" if type.charset == "binary" or name in strings.BYTES else "characters"
+        limit = documents.BYTES.get(name, type.length)
+        unit = "bytes" if type.charset == "binary" or name in documents.BYTES else "characters"
         return f"at most {limit} {unit}" + ("" if type.charset == "binary" else " of valid UTF-8")
     return _SHAPES[name]

@@ -1,6 +1,10 @@
 """Convert text to JSON and VECTOR.
 
 Equal documents have equal texts: keys are sorted by bytes, and the last of equal keys counts.
+
+Convert values to strings, ENUM and SET, with null for what strict mode would reject.
+
+The TiDB text of binary columns is the Latin-1 text of their bytes.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ import base64
 import json
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Union
 
@@ -16,8 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.cells import Places, buffers
+from simulator.columns.hashing import Hashes
+from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import numbers
-from simulator.tidb.values.kernels import map_distinct, matches, null_unless, replace_unusual
+from simulator.tidb.values.kernels import latin1_text, map_distinct, matches, null_unless, replace_unusual
 
 
 @dataclass(frozen=True)
@@ -134,3 +142,71 @@ def vector(dimensions: int, text: pa.Array) -> pa.Array:
     vectors = pc.binary_join_element_wise("[", pc.if_else(pc.equal(inside, ""), "", joined), "]", "")
     fits = pc.equal(size, dimensions) if dimensions > 0 else pc.less_equal(size, _DIMENSIONS)
     return null_unless(fits, vectors)
+
+
+BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
+
+
+def text(type: ColumnType, value: pa.Array) -> pa.Array:
+    """Convert to CHAR, VARCHAR or a TEXT, with the limit in characters, or in bytes for a TEXT."""
+    value = _of_charset(type.charset, value)
+    if type.name in BYTES:
+        return replace_unusual(value, pc.less_equal(pc.binary_length(value), BYTES[type.name]), _none)
+    if type.name == "char" and pc.any(pc.ends_with(value, " ")).as_py():
+        value = pc.utf8_rtrim(value, " ")
+    short = pc.less_equal(pc.binary_length(value), type.length)
+    return replace_unusual(value, short, lambda odd: _cut(type.length, odd))
+
+
+def _none(cells: pa.Array) -> pa.Array:
+    return pa.nulls(len(cells), cells.type)
+
+
+def _of_charset(charset: str, value: pa.Array) -> pa.Array:
+    """Replace texts with characters outside of the charset by null."""
+    if charset == "ascii":
+        return replace_unusual(value, pc.string_is_ascii(value), _none)
+    if charset in ("utf8", "utf8mb3") and (buffers(value)[0] >= 0xF0).any():
+        return null_unless(pc.invert(pc.match_substring_regex(value, r"[\x{10000}-\x{10FFFF}]")), value)
+    return value
+
+
+def _cut(length: int, value: pa.Array) -> pa.Array:
+    """Cut strings to `length` characters, with null if more than spaces would be cut off."""
+    fits = pc.less_equal(pc.utf8_length(pc.utf8_rtrim(value, " ")), length)
+    return pc.utf8_slice_codeunits(null_unless(fits, value), 0, length)
+
+
+def binary(type: ColumnType, value: pa.Array) -> pa.Array:
+    """Convert bytes to BINARY (padded with zero bytes), VARBINARY or a BLOB."""
+    limit = BYTES.get(type.name, type.length)
+    text = latin1_text(replace_unusual(value, pc.less_equal(pc.binary_length(value), limit), _none))
+    return pc.utf8_rpad(text, limit, "\0") if type.name == "char" else text
+
+
+def enum(type: ColumnType, value: pa.Array) -> pa.Array:
+    """Return the names of members, and the empty error value; null for other texts."""
+    return null_unless(pc.is_in(value, pa.array((*type.elements, ""), pa.string())), value)
+
+
+def enum_numbers(elements: Sequence[str], texts: pa.Array) -> Places:
+    """Return the number of each member, from 1. The empty error value is 0."""
+    numbers: Places = _ordinals(elements, texts) + 1
+    return numbers
+
+
+def set_bits(elements: Sequence[str], texts: pa.Array) -> Hashes:
+    """Return the bitmaps of comma-separated members."""
+    lists = pc.split_pattern(pc.fill_null(texts.cast(pa.string()), ""), ",")
+    places = _ordinals(elements, lists.flatten())
+    bits = np.where(places < 0, np.uint64(0), np.uint64(1) << np.maximum(places, 0).astype(np.uint64))
+    before = np.concatenate((np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)))
+    ends = np.concatenate(([0], np.cumsum(pc.list_value_length(lists).to_numpy())))
+    return before[ends[1:]] - before[ends[:-1]]
+
+
+def _ordinals(elements: Sequence[str], texts: pa.Array) -> Places:
+    """Return the index of each text among the elements, or -1."""
+    indices = pc.fill_null(pc.index_in(texts.cast(pa.string()), pa.array(elements, pa.string())), -1)
+    places: Places = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return places

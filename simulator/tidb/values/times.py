@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values import kernels, spellings
+from simulator.tidb.values import durations, kernels
 from simulator.tidb.values.durations import LONGEST
 
 Integers = npt.NDArray[np.int64]
@@ -50,7 +50,7 @@ def _zero(digits: int) -> str:
 def _in_range(type: ColumnType, text: pa.Array) -> pa.Array:
     if type.name == "datetime":
         return text
-    known = pc.and_(pc.greater_equal(text, spellings.EARLIEST), pc.less_equal(text, spellings.LATEST))
+    known = pc.and_(pc.greater_equal(text, durations.EARLIEST), pc.less_equal(text, durations.LATEST))
     return kernels.replace_unusual(text, known, lambda odd: kernels.null_unless(pc.starts_with(odd, "0000-00-00"), odd))
 
 
@@ -111,7 +111,7 @@ def _spelled(type: ColumnType, text: pa.Array) -> pa.Array:
         text, rf"[0-9]{{4}}-{_CALENDAR}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,6}})?)?)?"
     )
     made = moment(ColumnType("datetime", decimal=digits), kernels.null_unless(known, text).cast(pa.timestamp("us")))
-    read = spellings.timestamp if type.name == "timestamp" else spellings.moment
+    read = durations.timestamp if type.name == "timestamp" else durations.moment
     return kernels.replace_unusual(
         text, known, lambda odd: kernels.map_distinct(odd, lambda cell: read(cell, digits)), made
     )
@@ -127,7 +127,7 @@ def duration(type: ColumnType, text: pa.Array) -> pa.Array:
     )
     usual = pc.and_(usual, pc.not_equal(text, "-" + _zero(digits).strip()))
     return kernels.replace_unusual(
-        text, usual, lambda odd: kernels.map_distinct(odd, lambda cell: spellings.time(cell, digits))
+        text, usual, lambda odd: kernels.map_distinct(odd, lambda cell: durations.time(cell, digits))
     )
 
 

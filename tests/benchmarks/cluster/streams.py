@@ -15,7 +15,7 @@ from support.loads import PLAN
 from support.playing import BY_KEY
 
 from cluster.machines import BROKERS
-from simulator.consumer.records import Record, read_records
+from simulator.reader.records import Record, read_records
 from simulator.sinks.kafka import library
 from simulator.sinks.kafka.admin import admin_client
 from simulator.sinks.kafka.settings import KafkaSettings

@@ -18,21 +18,26 @@ from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.changefeed import keys, load
 from simulator.ticdc.changefeed.model import EventFilter
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
-from simulator.ticdc.ddl.allow import is_sent
-from simulator.ticdc.ddl.classify import SEND, decide
+from simulator.ticdc.ddl.classify import SEND, decide, is_sent
 from simulator.ticdc.ddl.events import JobEvent, job_events, sent_query
-from simulator.ticdc.ddl.jobs_text import execute_text, parse_job_text
 from simulator.ticdc.ddl.rename import Rename, replicated_pairs, schema_snapshot
-from simulator.ticdc.ddl.sent_text import sent_text
-from simulator.ticdc.filters import event_types, replication, table_filter
-from simulator.ticdc.filters.event_filters import EventFilters, event_filters, rule_ignoring_ddl, rule_ignoring_row
-from simulator.ticdc.filters.replication import Replication
+from simulator.ticdc.ddl.sent_text import execute_text, parse_job_text, sent_text
+from simulator.ticdc.filters import replication, table_filter
+from simulator.ticdc.filters.event_filters import (
+    EventFilters,
+    event_class,
+    event_filters,
+    normalize_name,
+    rule_ignoring_ddl,
+    rule_ignoring_row,
+)
+from simulator.ticdc.filters.filter_rules import Replication
 from simulator.ticdc.filters.row_expressions import check_expressions, rule_ignoring_values
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
 from simulator.tidb.ddl.catalog import build_catalog
-from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job, Session
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.syntax.ddl import AlterTable, RecoverTable
@@ -433,7 +438,7 @@ def expected_error(data: Json) -> tuple[str, str]:
 def check_name(vector: Vector) -> None:
     """How a name is kept, and of which kind it is."""
     data = vector.data
-    ask = {"name_normalisation": event_types.normalize_name, "classify": event_types.event_class}[data["kind"]]
+    ask = {"name_normalisation": normalize_name, "classify": event_class}[data["kind"]]
     if data["expected"] == "error":
         with pytest.raises(ValueError, match=f"^{re.escape(data['error'])}$"):
             ask(data["input"], vector.release)

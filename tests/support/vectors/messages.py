@@ -20,19 +20,19 @@ import pyarrow as pa
 import pytest
 from pymysql.constants import FIELD_TYPE
 
-from simulator.consumer.decode import DdlEvent as DdlRead
-from simulator.consumer.decode import Image, RowEvent, Watermark, before_image, decode
 from simulator.errors import ChangefeedError, EncodeError, UserError
+from simulator.reader.decode import DdlEvent as DdlRead
+from simulator.reader.decode import Image, RowEvent, Watermark, before_image, decode
 from simulator.releases import Release
 from simulator.ticdc import changefeed
 from simulator.ticdc.changefeed import Changefeed, keys
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, RowChanges, StoredFile
 from simulator.ticdc.codecs.canal_json.columns import mysql_type, promotion, sql_type
-from simulator.ticdc.codecs.compression import decompress
+from simulator.ticdc.codecs.large_messages import decompress
 from simulator.ticdc.dispatch import route, router, topic_of
 from simulator.ticdc.table_info import BINARY, NULLABLE, UNSIGNED, flags, handle_columns
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary, type_code
 from simulator.tidb.parser.ddl.statements import parse_ddl

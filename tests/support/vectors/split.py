@@ -29,7 +29,7 @@ from simulator.ticdc.split import (
     split_updates,
 )
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Index, IndexColumn, Table, visible_columns
 from simulator.tidb.model.types import ColumnType

@@ -8,7 +8,7 @@ import pytest
 
 from simulator.errors import ChangefeedError
 from simulator.ticdc.changefeed import DispatchRule, Kafka, Tls, load, load_file
-from simulator.ticdc.changefeed.go import parse_duration
+from simulator.ticdc.changefeed.toml_file import parse_duration
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json"

@@ -14,7 +14,7 @@ from simulator.releases import Release, availability, find, option_names
 from simulator.releases.compare import parse_release
 from simulator.ticdc.changefeed import Changefeed, encoder, keys, load
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.dispatch import topics
+from simulator.ticdc.dispatch import routing
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
@@ -479,7 +479,7 @@ def test_8_5_8_of_the_new_architecture_has_a_batch_of_the_event_collector() -> N
 )
 def test_a_topic_expression_that_is_none_has_the_releases_code(release: str, architecture: str, code: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
-        topics.validate("a{tables}", release=find(release, architecture))
+        routing.validate("a{tables}", release=find(release, architecture))
     assert caught.value.code == code and caught.value.text.startswith("invalid topic expression: a{tables}")
 
 

@@ -12,9 +12,9 @@ import pytest
 from support.playing import output_of, play
 
 from simulator import TiCDC
-from simulator.consumer.records import read_records
-from simulator.consumer.schemas import source_schemas
 from simulator.errors import ChangefeedError, EncodeError, UserError
+from simulator.reader.records import read_records
+from simulator.reader.schemas import source_schemas
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs.avro import numbers
 from simulator.ticdc.codecs.row_changes import Schema

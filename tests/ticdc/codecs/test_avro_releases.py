@@ -10,8 +10,8 @@ import pytest
 from support.playing import error_of, play
 
 from simulator import TiCDC
-from simulator.consumer.decode import RowEvent, decode
 from simulator.errors import ChangefeedError, EncodeError
+from simulator.reader.decode import RowEvent, decode
 
 EARLY = "kafka://127.0.0.1:9092/t?protocol=avro&partition-num=1&registry=http://127.0.0.1:8081"
 URI = EARLY.replace("&registry=", "&schema-registry=")

@@ -19,7 +19,7 @@ from support.codec_rows import LAST, Change, Values, by_answer, releases_of, row
 from simulator.errors import EncodeError
 from simulator.releases import Release, find
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table
 
 TABLE = create_table("CREATE TABLE s.t (b INT PRIMARY KEY, a TINYINT UNSIGNED, `a b` VARCHAR(9))")

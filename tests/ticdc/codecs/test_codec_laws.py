@@ -18,8 +18,8 @@ from support.codec_rows import unframed
 from support.playing import row_text
 
 from simulator.columns.row_image import FEW_ROWS
-from simulator.consumer.decode import Event, RowEvent, TableSchemas, decode
 from simulator.errors import EncodeError
+from simulator.reader.decode import Event, RowEvent, TableSchemas, decode
 from simulator.ticdc.codecs import CODECS, EncodedRows, Messages, RowChanges, TableInfo
 from simulator.ticdc.codecs.codec_options import supported_options
 from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids

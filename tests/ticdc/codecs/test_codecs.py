@@ -14,7 +14,7 @@ from simulator.errors import EncodeError
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.binary import valid_utf8
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 
 FLOATS = {
     "1e20": ("100000000000000000000", "100000000000000000000"),

@@ -17,7 +17,7 @@ from simulator.errors import ChangefeedError, EncodeError
 from simulator.releases import Release, find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 
 URI = "kafka://127.0.0.1:9092/t?protocol=debezium"
 TABLE = "CREATE TABLE `a-b`.`t.é` (id INT PRIMARY KEY, v {})"

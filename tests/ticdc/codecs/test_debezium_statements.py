@@ -20,7 +20,7 @@ from simulator.releases import find
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.ticdc.ddl.jobs_text import execute_text
+from simulator.ticdc.ddl.sent_text import execute_text
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Session

@@ -22,7 +22,7 @@ from support.playing import play, row_of, state, tables_of
 from support.random_tables import Change
 
 from simulator import TiCDC
-from simulator.consumer.records import read_records
+from simulator.reader.records import read_records
 from simulator.releases import DEFAULT, V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.tidb.model.table import Column, visible_columns

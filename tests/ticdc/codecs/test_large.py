@@ -20,9 +20,8 @@ from simulator.errors import DeliveryError, EncodeError, UserError
 from simulator.releases import V8_5
 from simulator.sinks import claim_check
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, RowChanges, StoredFile
-from simulator.ticdc.codecs.claim_check import storage_uri
-from simulator.ticdc.codecs.compression import compress, decompress
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.ticdc.codecs.large_messages import compress, decompress, storage_uri
+from simulator.tidb.ddl.table_definitions import create_table
 
 TABLE = create_table("CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(9999))")
 LONG: Change = (None, {"id": "7", "v": "x" * 3000})

@@ -15,13 +15,13 @@ import pytest
 from support.codec_rows import SHORTENED, Change, rows
 from support.playing import assert_contract, output_of, play
 
-from simulator.consumer.records import read_records
 from simulator.errors import ChangefeedError, DeliveryError, UserError
+from simulator.reader.records import read_records
 from simulator.releases import find
 from simulator.sinks import claim_check
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, StoredFile
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 
 RELEASE = find("v7.3.0")
 OF_RELEASE = [name for name in SHORTENED if CODECS[name].protocol.exists(RELEASE)]

@@ -15,7 +15,7 @@ from simulator.errors import EncodeError
 from simulator.releases import Release, find
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 
 OPEN = CODECS["open-protocol"]
 TS = 1 << 40

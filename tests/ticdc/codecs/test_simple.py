@@ -12,8 +12,8 @@ import pytest
 from support.upstreams import cases
 
 from simulator import TiCDC
-from simulator.consumer.decode import RowEvent, decode
 from simulator.errors import ChangefeedError, EncodeError
+from simulator.reader.decode import RowEvent, decode
 from simulator.sinks.memory import Message
 
 URI = "kafka://127.0.0.1:9092/t?protocol=simple&partition-num=2"

@@ -8,12 +8,12 @@ import pytest
 from support.vectors.ddl import BARE, CODES, KEYED, check_docs
 
 from simulator import TiCDC
-from simulator.consumer.decode import DdlEvent, RowEvent
 from simulator.errors import DdlError, SqlError
+from simulator.reader.decode import DdlEvent, RowEvent
 from simulator.releases import RELEASES, Release, find
-from simulator.ticdc.ddl.allow import is_eligible, is_sent
+from simulator.ticdc.ddl.classify import is_eligible, is_sent
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 
 AFTER, ERROR, SILENT, STAYS = find("v6.5.3"), find("v8.5.3"), find("v8.5.7", "new"), find("v5.4.0")
 

@@ -9,8 +9,8 @@ import pytest
 from support.upstreams import cases
 
 from simulator import TiCDC
-from simulator.consumer.decode import DdlEvent, RowEvent
 from simulator.errors import ChangefeedError, SqlError
+from simulator.reader.decode import DdlEvent, RowEvent
 
 JOB = (("v8.0.0", "classic"), ("v8.5.8", "classic"), ("v8.5.4", "new"), ("v26.3.1", "new"))
 CHANGEFEED = ("v6.5.6", "v7.1.3", "v7.5.0", "v7.6.0")

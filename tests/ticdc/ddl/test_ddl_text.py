@@ -10,8 +10,7 @@ from simulator.errors import DdlError
 from simulator.releases import Release, find
 from simulator.releases.compare import parse_release
 from simulator.ticdc.ddl.events import job_events, sent_query
-from simulator.ticdc.ddl.jobs_text import execute_text
-from simulator.ticdc.ddl.sent_text import sent_text
+from simulator.ticdc.ddl.sent_text import execute_text, sent_text
 from simulator.tidb.ddl.session import Session
 
 TEXTS = r"""

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from support.playing import assert_leads, output_of, play, state, tables_of
 
-from simulator.consumer.contract.stream_spec import sent_tables
-from simulator.consumer.records import read_records
 from simulator.errors import ChangefeedError, DdlError
+from simulator.reader.contract.stream_spec import sent_tables
+from simulator.reader.records import read_records
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.ddl.routes import route_statement

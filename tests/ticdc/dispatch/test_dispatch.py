@@ -28,7 +28,7 @@ from simulator.ticdc.dispatch import (
     router,
     verify_tables,
 )
-from simulator.tidb.ddl.definitions import from_sql as parse
+from simulator.tidb.ddl import table_definitions as parse
 from simulator.tidb.model.table import Table
 
 EVERY = ("*.*",)

@@ -16,7 +16,7 @@ from simulator.releases import V8_5, Release, find
 from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
 from simulator.ticdc.filters.filter_rules import column_filter
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 
 NEW = find("v8.5.7", "new")
 TABLE = create_table("CREATE TABLE shop.t (id INT PRIMARY KEY, name VARCHAR(9), secret VARCHAR(9), u INT, UNIQUE (u))")

@@ -11,10 +11,16 @@ import pytest
 from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import Release, find
 from simulator.ticdc.changefeed import EventFilter, load
-from simulator.ticdc.filters import event_types
-from simulator.ticdc.filters.event_filters import EventFilters, event_filters, rule_ignoring_ddl, rule_ignoring_row
+from simulator.ticdc.filters.event_filters import (
+    ALIASES,
+    EventFilters,
+    event_filters,
+    normalize_name,
+    rule_ignoring_ddl,
+    rule_ignoring_row,
+)
 from simulator.ticdc.filters.row_expressions import check_expressions, passing_rows
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tso import BEFORE_COMMIT
 
@@ -233,4 +239,4 @@ def test_the_syntax_of_every_expression_is_checked_first_whatever_the_tables_are
 def test_every_event_that_a_release_names_is_a_type_of_its_own() -> None:
     for release in (CLASSIC, BY_STATEMENT, NEW):
         for name in release.event_filter_names - release.unclassified_events:
-            assert event_types.normalize_name(name, release) == event_types.ALIASES.get(name, name)
+            assert normalize_name(name, release) == ALIASES.get(name, name)

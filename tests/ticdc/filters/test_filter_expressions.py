@@ -8,7 +8,7 @@ from support.upstreams import grouped
 
 from simulator.errors import ChangefeedError
 from simulator.ticdc.filters.row_expressions import check_expression, is_ignored
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import visible_columns
 
 SQL = """create table test.t (

@@ -12,10 +12,16 @@ from support.upstreams import after, cases, created, table_after
 
 from simulator.run.plan.versions import same
 from simulator.tidb.ddl.catalog import build_catalog, with_table, without_table
-from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, FromExpression, find_column_sources, text_changes
+from simulator.tidb.ddl.column_definitions import (
+    FromColumn,
+    FromDefault,
+    FromExpression,
+    find_column_sources,
+    text_changes,
+)
 from simulator.tidb.ddl.create_table_text import TextStyle, create_table_text
-from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.derive import create_statement, show_create
+from simulator.tidb.ddl.table_definitions import create_table
 
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY)", "d")
 

@@ -11,7 +11,7 @@ from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.column_sources import FromColumn, find_column_sources
+from simulator.tidb.ddl.column_definitions import FromColumn, find_column_sources
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.ddl.statements import parse_ddl
 

@@ -6,7 +6,7 @@ import pytest
 from support.upstreams import after, cases, ddl_refusal, grouped, in_test, played, refusal_number
 
 from simulator.releases import find
-from simulator.tidb.ddl.definitions.defaults import row_default
+from simulator.tidb.ddl.defaults import row_default
 
 T = (
     "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b VARCHAR(20), c DECIMAL(8,2),"

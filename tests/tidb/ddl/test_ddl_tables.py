@@ -8,8 +8,8 @@ from support.upstreams import after, cases, created, grouped, shape, table_after
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import build_catalog
-from simulator.tidb.ddl.definitions.defaults import stored_value
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.defaults import stored_value
+from simulator.tidb.ddl.table_definitions import create_table
 
 T = "CREATE TABLE t (a INT, b VARCHAR(20), c INT, KEY k (b))"
 

@@ -9,11 +9,11 @@ from support.vectors.files import DEFAULT, files, kind, vectors
 from simulator.errors import DdlError
 from simulator.releases import V8_5, Release, find
 from simulator.ticdc.ddl.events import job_events, sent_query
-from simulator.ticdc.ddl.jobs_text import execute_text
+from simulator.ticdc.ddl.sent_text import execute_text
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
-from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.parser.ddl.statements import parse_ddl_script
 from simulator.tidb.syntax.definitions import TableName
 

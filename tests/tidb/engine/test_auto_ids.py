@@ -8,7 +8,7 @@ from support.upstreams import NOW_MS, cases, in_test, played, refused, rows_in
 from simulator.releases import find
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.storage.allocators import Allocator
+from simulator.tidb.storage.ids import Allocator
 
 AUTO = "id INT AUTO_INCREMENT PRIMARY KEY, u INT UNIQUE"
 

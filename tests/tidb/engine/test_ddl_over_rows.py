@@ -9,10 +9,10 @@ import pytest
 from support.upstreams import as_text, cases, grouped, in_test, played, refusal, refusal_number, refused, rows_in
 
 from simulator import TiCDC
-from simulator.consumer.decode import DdlEvent, RowEvent, Watermark
 from simulator.errors import SqlError
+from simulator.reader.decode import DdlEvent, RowEvent, Watermark
 from simulator.releases import find
-from simulator.tidb.engine.sessions.outcome import CompletedDdl
+from simulator.tidb.engine.outcome import CompletedDdl
 from simulator.tidb.engine.upstream import Upstream
 
 ITEM = "CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR(20), stock INT NULL)"

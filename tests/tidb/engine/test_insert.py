@@ -11,7 +11,7 @@ from simulator import TiCDC
 from simulator.errors import SqlError
 from simulator.releases import find
 from simulator.tidb.engine.upstream import Upstream
-from simulator.tidb.engine.writes.delimited_text import rows_of
+from simulator.tidb.engine.writes.load_data import rows_of
 from simulator.tidb.syntax.session import DelimitedText
 
 ITEMS = played("""

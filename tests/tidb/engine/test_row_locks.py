@@ -7,9 +7,9 @@ import pytest
 from support.upstreams import cases, played
 
 from simulator.tidb.engine import execution
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.outcome import StatementOutcome
-from simulator.tidb.engine.sessions.session import Session
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.upstream import Upstream, upstream_of
 from simulator.tidb.engine.writes.direct_writes import delete_rows, insert_rows, update_rows
 from simulator.tidb.parser.sql import parse_sql

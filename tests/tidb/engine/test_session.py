@@ -6,9 +6,9 @@ import pytest
 from support.upstreams import cases, grouped, in_test, played, refusal_number, refused, rows_in, shown
 
 from simulator import TiCDC
-from simulator.consumer.decode import DdlEvent
 from simulator.errors import DdlError
-from simulator.tidb.engine.sessions.settings import DEFAULT_SQL_MODE, SqlSession
+from simulator.reader.decode import DdlEvent
+from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, SqlSession
 from simulator.tidb.errors import error_number, sql_error, sql_error_with_text
 
 

@@ -9,8 +9,7 @@ from support.upstreams import as_text, cases, in_test, played, refusal, selected
 
 from simulator.errors import SqlError
 from simulator.releases import V8_5, find
-from simulator.tidb.engine.sessions.outcome import ResultSet
-from simulator.tidb.engine.sessions.result_columns import AUTO_INCREMENT, NOT_NULL, PRIMARY, UNIQUE, UNSIGNED
+from simulator.tidb.engine.outcome import AUTO_INCREMENT, NOT_NULL, PRIMARY, UNIQUE, UNSIGNED, ResultSet
 from simulator.tidb.engine.upstream import Upstream
 
 SCHEMA = """CREATE DATABASE shop; USE shop;

@@ -7,7 +7,7 @@ import gc
 import pytest
 from support.upstreams import cases, played, refused, rows_in
 
-from simulator.tidb.engine.sessions import context
+from simulator.tidb.engine import context
 
 TABLE = played(
     "CREATE TABLE t (id INT PRIMARY KEY, b LONGTEXT); INSERT INTO t VALUES (1, REPEAT('a', 4000000))"

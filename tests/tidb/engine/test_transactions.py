@@ -23,16 +23,16 @@ from support.upstreams import (
 )
 
 from simulator import TiCDC
-from simulator.consumer.decode import DdlEvent, RowEvent
+from simulator.reader.decode import DdlEvent, RowEvent
 from simulator.releases import V8_5
 from simulator.tidb.ddl.execute import STATEMENTS
 from simulator.tidb.engine.execution import ROW_STATEMENTS
-from simulator.tidb.engine.sessions.outcome import CommittedTransaction, CompletedDdl, StatementOutcome
+from simulator.tidb.engine.outcome import CommittedTransaction, CompletedDdl, StatementOutcome
 from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.definitions import Statement
-from simulator.tidb.syntax.dml import RowStatement
+from simulator.tidb.syntax.queries import RowStatement
 from simulator.tidb.syntax.session import LoadData, LoadFile, SessionStatement
 
 TWO = played("CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (1, 10), (2, 20)").upstream

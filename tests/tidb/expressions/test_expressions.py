@@ -14,7 +14,7 @@ from support.upstreams import cases
 
 from simulator.errors import SnapshotError
 from simulator.ticdc.filters.row_expressions import is_ignored
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.expressions.over_columns import compute_generated_columns
 from simulator.tidb.model.table import Table
 

@@ -15,13 +15,12 @@ from support.upstreams import DUMPLING, behind
 from simulator.errors import DdlError, SchemaError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
-from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.ddl.statements import parse_ddl
-from simulator.tidb.parser.script import split_script
-from simulator.tidb.parser.splitting import GRAMMAR
+from simulator.tidb.parser.script import GRAMMAR, split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.ddl import restore_statement

@@ -10,11 +10,11 @@ from support.upstreams import cases, grouped
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.operators import parse_expression, parse_parenthesised
-from simulator.tidb.parser.queries.query import parse_query
-from simulator.tidb.parser.splitting import parse_tokens
+from simulator.tidb.parser.operators import parse_expression, parse_parenthesised
+from simulator.tidb.parser.query import parse_query
+from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore.names import quote_literal, quote_name, quote_string
+from simulator.tidb.restore.expressions import quote_literal, quote_name, quote_string
 
 
 def expression(text: str, charset: str = "utf8mb4") -> str:

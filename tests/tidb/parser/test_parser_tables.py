@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from support.upstreams import DUMPLING, cases, grouped
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.definitions.defaults import row_default
-from simulator.tidb.ddl.definitions.from_sql import create_table, create_tables
+from simulator.tidb.ddl.defaults import row_default
+from simulator.tidb.ddl.table_definitions import create_table, create_tables
 from simulator.tidb.model.table import Column, Index, IndexColumn, Partition, Partitioning
 from simulator.tidb.model.types import mysql_type
 

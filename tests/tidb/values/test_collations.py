@@ -14,13 +14,13 @@ from support.upstreams import cases
 
 from simulator.ticdc.filters.row_expressions import is_ignored
 from simulator.ticdc.key_bytes import handle_keys
-from simulator.tidb.collations import weights
-from simulator.tidb.datums.columns import tidb_text
-from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb import collations
+from simulator.tidb.datums.cast import tidb_text
+from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.storage.partitions import locate_partition
 
-COLLATIONS = sorted({*weights.WEIGHTS, "utf8mb4_bin", "utf8mb4_0900_bin", "latin1_bin", "ascii_bin"})
+COLLATIONS = sorted({*collations.WEIGHTS, "utf8mb4_bin", "utf8mb4_0900_bin", "latin1_bin", "ascii_bin"})
 TEXTS = st.lists(
     st.text("aAáÁbßsSøØǾæ\u0301\0\x01 \tᲿ中国😀😁ⅷⅧかガ가ᄀÿıİςΣй%％_\\,?", max_size=4), min_size=1, max_size=6
 )

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.upstreams import grouped
 
-from simulator.tidb.datums.columns import tidb_text
-from simulator.tidb.ddl.definitions.defaults import value_text
-from simulator.tidb.expressions.context import Context
+from simulator.tidb.datums.cast import tidb_text
+from simulator.tidb.ddl.defaults import value_text
+from simulator.tidb.expressions.expression import Context
 from simulator.tidb.expressions.moments import parse_duration, parse_moment
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.syntax.definitions import ColumnDefault
-from simulator.tidb.values import spellings
+from simulator.tidb.values import durations
 
 REFUSED = None
 MOMENTS_SPELT = grouped("""
@@ -155,7 +155,7 @@ def test_a_time_is_read_alike_in_an_expression_where_a_longer_one_is_cut() -> No
     ]
     wanted += [f"{longest}.000000" for _, longest in TOO_LONG]
     texts += [text for text, _ in TOO_LONG]
-    micros = [None if text is None else spellings.duration(text, 6) for text in wanted]
+    micros = [None if text is None else durations.duration(text, 6) for text in wanted]
     assert [parse_duration(Context(), text) for text in texts] == micros
 
 

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.upstreams import cases
 
-from simulator.tidb.datums.changed_types import convert_text, convertible
-from simulator.tidb.datums.columns import tidb_text
-from simulator.tidb.ddl.definitions import from_sql as create_table
+from simulator.tidb.datums.cast import convert_text, convertible, tidb_text
+from simulator.tidb.ddl import table_definitions as create_table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.conversion import accepted_values, tagged
 from simulator.tidb.values.documents import normal_json

@@ -18,7 +18,7 @@ from simulator.ticdc.codecs.avro.early import EARLY
 from simulator.ticdc.codecs.avro.encoder import avro_options, ddl, encode, schema, sends_ddl, watermark
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
+from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD
 
 
 def _sizes(options: CodecOptions, release: Release) -> SizeRules:

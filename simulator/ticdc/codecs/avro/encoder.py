@@ -24,18 +24,19 @@ from simulator.ticdc.codecs.avro.schemas import AvroField
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import decimal, join, quoted
-from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit
+from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD, SizeLimit, apply_size_limit
 from simulator.ticdc.codecs.row_changes import (
     DdlEvent,
     EncodedRows,
     OperationRows,
     RowChanges,
+    RowChecksums,
     Schema,
     encode_by_operation,
     frame_one_row_each,
+    row_checksums,
     typed_rows,
 )
-from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.schema_registry import HEADER
 from simulator.tidb.model.table import Column
 from simulator.tso import LOGICAL_BITS

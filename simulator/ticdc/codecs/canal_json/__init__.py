@@ -20,12 +20,10 @@ from collections.abc import Mapping
 
 from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.canal_json.columns import mysql_type, sql_type
-from simulator.ticdc.codecs.canal_json.encoder import canal_options, encode
-from simulator.ticdc.codecs.canal_json.statements import ddl, watermark
+from simulator.ticdc.codecs.canal_json.encoder import canal_options, ddl, encode, watermark
 from simulator.ticdc.codecs.codec import ZERO_FAMILIES, Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.compression import compress, decompress
-from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
+from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD, compress, decompress
 from simulator.tidb.model.types import ColumnType
 
 

@@ -28,8 +28,8 @@ from simulator.ticdc.codecs.json_members import (
     untyped_texts,
 )
 from simulator.ticdc.codecs.json_text import escape, is_plain, quoted
-from simulator.ticdc.column_cache import cached_by_columns
 from simulator.ticdc.older_rows import UNTYPED, later_columns
+from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType

@@ -19,7 +19,7 @@ from simulator.ticdc import table_info
 from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import OperationRows
-from simulator.tidb.collations.compare import has_weights, padded, pads_spaces
+from simulator.tidb.collations import has_weights, padded, pads_spaces
 from simulator.tidb.keys import SIGN
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle

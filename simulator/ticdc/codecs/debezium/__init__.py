@@ -25,10 +25,9 @@ import re
 from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.compression import compress, decompress
 from simulator.ticdc.codecs.debezium.encoder import encode
 from simulator.ticdc.codecs.debezium.statements import CHANGES, ddl, watermark
-from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
+from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD, compress, decompress
 
 
 def _sizes(options: CodecOptions, release: Release) -> SizeRules:

@@ -18,12 +18,11 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs import json_members
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.compression import compress_entries
-from simulator.ticdc.codecs.debezium.defaults import null_text
-from simulator.ticdc.codecs.debezium.schemas import CLUSTER, key_schema, value_schema
+from simulator.ticdc.codecs.debezium.schemas import CLUSTER, key_schema, null_text, value_schema
 from simulator.ticdc.codecs.debezium.values import is_string, value_format
 from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, always_null
 from simulator.ticdc.codecs.json_text import decimal, join, raw_quoted
+from simulator.ticdc.codecs.large_messages import compress_entries
 from simulator.ticdc.codecs.row_changes import (
     EncodedRows,
     OperationRows,

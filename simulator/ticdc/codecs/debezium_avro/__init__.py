@@ -21,8 +21,7 @@ from simulator.releases import option_names
 from simulator.ticdc.codecs.codec import KeyValue, Protocol
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.debezium import DEBEZIUM
-from simulator.ticdc.codecs.debezium_avro.control_events import control_schemas, ddl, sends_ddl, watermark
-from simulator.ticdc.codecs.debezium_avro.encoder import encode, schema
+from simulator.ticdc.codecs.debezium_avro.encoder import control_schemas, ddl, encode, schema, sends_ddl, watermark
 
 
 def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:

@@ -2,29 +2,63 @@
 
 A row is encoded by columns, as in `avro`: fields follow each other without separators. Every column is a union of null
 and its type.
+
+DDL statements and watermarks of Debezium in Avro, which need enable-tidb-extension and avro-enable-watermark.
+
+TiCDC makes Debezium's JSON and reads it back for Avro. The first schema of each kind stays for good, so that `source` has
+the name of the first statement's database in the schema of all.
+
+Values of Debezium in Avro's binary encoding, for whole columns.
+
+They are those of `debezium.values`, with a column's default in place of NULL, but for numbers: DECIMAL and BIGINT
+UNSIGNED keep their digits.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.cells import fixed, latin1, surrogate_unescaped
 from simulator.columns.row_image import Image
+from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.avro import numbers
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.debezium.encoder import OPERATIONS, once_a_transaction
-from simulator.ticdc.codecs.debezium.schemas import CLUSTER
+from simulator.ticdc.codecs.debezium.schemas import CLUSTER, connect_type, null_cell
+from simulator.ticdc.codecs.debezium.statements import (
+    CHANGE_KEY,
+    change_value,
+    ddl_payloads,
+    watermark_payloads,
+    watermark_schemas,
+)
+from simulator.ticdc.codecs.debezium.values import bit_bytes, number_format, timestamp_format
 from simulator.ticdc.codecs.debezium_avro import schemas
-from simulator.ticdc.codecs.debezium_avro.values import value_pieces
+from simulator.ticdc.codecs.debezium_avro.schemas import Connect, avro_text, source
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import join
-from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, Schema, encode_all_by_operation
+from simulator.ticdc.codecs.row_changes import (
+    STATEMENTS,
+    DdlEvent,
+    EncodedRows,
+    OperationRows,
+    RowChanges,
+    Schema,
+    encode_all_by_operation,
+)
 from simulator.ticdc.codecs.schema_registry import HEADER
+from simulator.ticdc.codecs.wire_numbers import to_float64
 from simulator.ticdc.table_info import visible_columns
+from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tso import LOGICAL_BITS
 
@@ -131,3 +165,131 @@ def _record(
             pieces.append(pc.if_else(missing, pa.scalar(NULL, pa.binary()), pa.scalar(PRESENT, pa.binary())))
         pieces += converted
     return pieces
+
+
+def sends_ddl(options: CodecOptions, release: Release) -> bool:
+    """Return whether DDL statements and watermarks are sent."""
+    options = supported_options(options, release)
+    return options.enable_tidb_extension and options.avro_enable_watermark
+
+
+def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:
+    """Return key and value of a DDL statement, without the ids of their schemas."""
+    key, value = ddl_payloads(event, options)
+    return _message(key, CHANGE_KEY), _message(value, change_value(source(event.schema)))
+
+
+def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[bytes, bytes] | None:
+    """Return key and value of a watermark, without the ids of their schemas; None if none is sent."""
+    if not sends_ddl(options, release):
+        return None
+    key, value = watermark_payloads(ts, options)
+    key_schema, value_schema = watermark_schemas(source("watermark"))
+    return _message(key, key_schema), _message(value, value_schema)
+
+
+def control_schemas(database: str | None, options: CodecOptions, release: Release) -> tuple[Schema, Schema]:
+    """Return the schemas of key and value of a database's statements, or of watermarks."""
+    if database is None:
+        key, value = watermark_schemas(source("watermark"))
+    else:
+        key, value = CHANGE_KEY, change_value(source(database))
+    return _registered(key), _registered(value)
+
+
+def _registered(schema: Connect) -> Schema:
+    return Schema(schema["name"], avro_text(schema), STATEMENTS)
+
+
+def _message(payload: bytes, schema: Connect) -> bytes:
+    text = LONE_SURROGATE.sub("\ufffd", payload.decode("utf-8", "surrogateescape"))
+    return HEADER + _encoded(json.loads(text, strict=False), schema)
+
+
+LONE_SURROGATE = re.compile("[\udc80-\udcff]")
+"""Bytes that are no UTF-8, which Go's JSON loses."""
+
+
+def _member(value: Any, schema: Connect) -> bytes:
+    """Return a member of a struct; one that is missing is null."""
+    found = value.get(schema["field"])
+    if not schema["optional"]:
+        return _encoded(found, schema)
+    return NULL if found is None else PRESENT + _encoded(found, schema)
+
+
+def _encoded(value: Any, schema: Connect) -> bytes:
+    """Return a value of Kafka Connect in Avro."""
+    match schema["type"]:
+        case "struct":
+            return b"".join(_member(value, field) for field in schema["fields"])
+        case "array":
+            items = b"".join(_encoded(each, schema["items"]) for each in value)
+            return (long(len(value)) + items if value else b"") + long(0)
+        case "string":
+            return string(value)
+        case "boolean":
+            return b"\1" if value else b"\0"
+    return long(int(value))
+
+
+_LARGEST = (1 << 63) - 1
+
+
+def value_pieces(
+    cells: pa.Array, column: Column, options: CodecOptions, release: Release
+) -> tuple[list[pa.Array], pa.Array | None]:
+    """Return the pieces of a column's values without their branches, null for null, and which are null, if any is.
+
+    Raise EncodeError for what TiCDC refuses or crashes at.
+    """
+    pieces = _pieces(_with_default(cells, column, release), column, options, release)
+    return pieces, pieces[0].is_null() if pieces[0].null_count else None
+
+
+def _with_default(cells: pa.Array, column: Column, release: Release) -> pa.Array:
+    if not cells.null_count or not release.debezium_null_is_default:
+        return cells
+    default = null_cell(column, release)
+    return cells if default is None else cells.fill_null(default.encode("utf-8", "surrogatepass"))
+
+
+def _pieces(cells: pa.Array, column: Column, options: CodecOptions, release: Release) -> list[pa.Array]:
+    type, counted = column.type, number_format(column, release)
+    if counted is not None:
+        found = counted(cells, type)
+        return [numbers.longs(found.fill_null(0).to_numpy(), found)]
+    match types.family(type):
+        case "bit" if type.length == 1:
+            return [pc.if_else(pc.equal(cells, b"0"), pa.scalar(b"\0", pa.binary()), pa.scalar(b"\1", pa.binary()))]
+        case "bit":
+            return numbers.sized(bit_bytes(cells, type))
+        case "integer" if type.name == "bigint" and type.unsigned:
+            if options.avro_bigint_unsigned_handling_mode == "string":
+                return numbers.sized(cells)
+            _require_signed(cells)
+            return [numbers.integers(cells, True)]
+        case "integer" | "year":
+            return [numbers.integers(cells, type.unsigned)]
+        case "float":
+            return [_floats(cells, column, release)]
+        case "decimal" if options.avro_decimal_handling_mode == "precise":
+            return numbers.sized(numbers.decimals(cells, max(type.decimal, 0)))
+        case "datetime":
+            return numbers.sized(timestamp_format(column, release, options.time_zone)(cells, type))
+    return numbers.sized(latin1(cells) if types.is_binary(type) else surrogate_unescaped(cells))
+
+
+def _require_signed(cells: pa.Array) -> None:
+    """Raise EncodeError for a number that has no place in a `long`."""
+    largest = pc.max(cells.cast(pa.string()).cast(pa.uint64())).as_py()
+    if largest is not None and largest > _LARGEST:
+        raise EncodeError(f"unsigned bigint value {largest} overflows avro long", "CDC:ErrDebeziumEncodeFailed")
+
+
+def _floats(cells: pa.Array, column: Column, release: Release) -> pa.Array:
+    """Return the numbers in the bytes of their type; a FLOAT that is `double` keeps the digits of 32 bits."""
+    found = to_float64(cells).fill_null(0.0).to_numpy()
+    with np.errstate(over="ignore"):
+        narrow = found.astype("<f4") if column.type.name == "float" else found
+    return fixed(narrow.astype("<f8" if connect_type(column.type, release) == "double" else "<f4"), cells)

@@ -17,8 +17,7 @@ import sys
 from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.codec import ZERO_FAMILIES, Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.open_protocol.encoder import ddl, encode, watermark
-from simulator.ticdc.codecs.open_protocol.framing import frame_open, overhead
+from simulator.ticdc.codecs.open_protocol.encoder import ddl, encode, frame_open, overhead, watermark
 
 
 def _sizes(options: CodecOptions, release: Release) -> SizeRules:

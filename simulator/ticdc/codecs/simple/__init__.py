@@ -27,8 +27,7 @@ from simulator.errors import EncodeError
 from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.compression import compress, decompress
-from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit
+from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD, SizeLimit, apply_size_limit, compress, decompress
 from simulator.ticdc.codecs.row_changes import (
     DdlEvent,
     EncodedRows,
@@ -39,7 +38,7 @@ from simulator.ticdc.codecs.row_changes import (
     frame_one_row_each,
     refuse_older_rows,
 )
-from simulator.ticdc.codecs.simple import avro, avro_first, avro_values, mistaken, rows, statements
+from simulator.ticdc.codecs.simple import avro, avro_first, mistaken, rows, statements
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
@@ -66,16 +65,10 @@ ENCODINGS = {
         statements.watermark_message,
         lambda number: b"%d" % number,
     ),
-    "avro": Encoding(
-        avro.row_values, avro.ddl_message, avro.bootstrap_message, avro.watermark_message, avro_values.long
-    ),
+    "avro": Encoding(avro.row_values, avro.ddl_message, avro.bootstrap_message, avro.watermark_message, avro.long),
 }
 FIRST_AVRO = Encoding(
-    avro_first.row_values,
-    avro_first.ddl_message,
-    avro_first.bootstrap_message,
-    avro_first.watermark_message,
-    avro_values.long,
+    avro_first.row_values, avro_first.ddl_message, avro_first.bootstrap_message, avro_first.watermark_message, avro.long
 )
 WALL_CLOCK = 1_700_000_000_000
 """Some wall clock in milliseconds, for the size of `buildTs`."""
@@ -163,9 +156,7 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     text = decompress(entry[1], compression)
     if options.encoding_format == "avro":
         # the branch of the first form, else the type
-        unknown = (
-            avro_values.long(9) + text[1:] if text[:1] == avro_first.DML else text[:1] + avro_values.long(9) + text[2:]
-        )
+        unknown = avro.long(9) + text[1:] if text[:1] == avro_first.DML else text[:1] + avro.long(9) + text[2:]
         return entry[0], compress(unknown, compression)
     return entry[0], compress(re.sub(rb'"type":"[A-Z]+"', b'"type":"UNKNOWN"', text, count=1), compression)
 

@@ -15,10 +15,9 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import join
-from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, TableInfo
-from simulator.ticdc.codecs.row_checksums import row_checksums
+from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, TableInfo, row_checksums
 from simulator.ticdc.codecs.simple import avro
-from simulator.ticdc.codecs.simple.avro_values import array, boolean, long, longs, text, text_pieces
+from simulator.ticdc.codecs.simple.avro import array, boolean, long, longs, text, text_pieces
 from simulator.ticdc.codecs.simple.rows import member_names
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, length, scale, table_schema, type_name
 from simulator.ticdc.codecs.simple.statements import build_ts, table_before

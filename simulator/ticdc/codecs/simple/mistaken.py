@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from simulator.errors import EncodeError
 from simulator.releases import Release
-from simulator.ticdc.column_cache import cached_by_columns
-from simulator.ticdc.table_info import visible_columns
+from simulator.ticdc.table_info import cached_by_columns, visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType

@@ -26,10 +26,9 @@ from simulator.ticdc.codecs.json_members import (
     unchanged,
 )
 from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
-from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges
-from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
+from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges, RowChecksums, row_checksums
 from simulator.ticdc.codecs.simple.mistaken import EncodedAs, encoded_as, has_binary_flag, value_kind
-from simulator.ticdc.column_cache import cached_by_columns
+from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType

@@ -13,15 +13,23 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.relation import Values
-from simulator.tidb.engine.scopes.scope import Field, QueryScope
-from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.scope import Field, QueryScope
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.expression import INTEGER_KINDS, Evaluate, Expression, Row, apply, fixed
 from simulator.tidb.expressions.trees import strip_parentheses, walk
-from simulator.tidb.model.table import ROW_ID, Column, IndexColumn, Table, row_id_column
-from simulator.tidb.model.table_keys import cached_by_table, columns_by_name, mark_place
+from simulator.tidb.model.table import (
+    ROW_ID,
+    Column,
+    IndexColumn,
+    Table,
+    cached_by_table,
+    columns_by_name,
+    mark_place,
+    row_id_column,
+)
 from simulator.tidb.model.types import INTEGER_BITS, is_binary, is_text
 from simulator.tidb.storage.row_keys import RowKey, encoder, entry_keys
 from simulator.tidb.storage.rows import Handle

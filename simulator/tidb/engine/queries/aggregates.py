@@ -11,18 +11,18 @@ from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
 from simulator.errors import SqlError
-from simulator.tidb.engine.queries.sorting import distinct_key, sort_key, sorted_by
-from simulator.tidb.engine.scopes.scope import QueryScope
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.session_variables import variable_text
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.queries.set_operations import distinct_key, sort_key, sorted_by
+from simulator.tidb.engine.scope import QueryScope
+from simulator.tidb.engine.settings import variable_text
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions import decimals
 from simulator.tidb.expressions.arithmetic import as_bits
 from simulator.tidb.expressions.compile import compile_expression
-from simulator.tidb.expressions.context import WARNED
 from simulator.tidb.expressions.conversions import as_decimal, as_real, as_text, integer_value
 from simulator.tidb.expressions.expression import (
     MAX_SCALE,
+    WARNED,
     Evaluate,
     Expression,
     Row,

@@ -14,13 +14,13 @@ from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.filters import Filtered
 from simulator.tidb.engine.queries.relation import Relation, Selected, Values, export, held, materialised, projected
-from simulator.tidb.engine.queries.sorting import distinct_key
+from simulator.tidb.engine.queries.set_operations import distinct_key
 from simulator.tidb.engine.queries.sources import build_source, renamed
-from simulator.tidb.engine.scopes.scope import TOP, Fields, QueryScope
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.session_variables import variable_text
+from simulator.tidb.engine.scope import TOP, Fields, QueryScope
+from simulator.tidb.engine.settings import variable_text
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.expressions.casts import cast
 from simulator.tidb.expressions.conversions import as_text

@@ -14,11 +14,11 @@ from typing import Any
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
+from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.aggregates import Start, compile_aggregate
 from simulator.tidb.engine.queries.relation import CELL_SIZE, ROW_SIZE, Relation, Values
-from simulator.tidb.engine.queries.sorting import distinct_key
-from simulator.tidb.engine.scopes.scope import Field, Known, QueryScope, map_expression
-from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.queries.set_operations import distinct_key
+from simulator.tidb.engine.scope import Field, Known, QueryScope, map_expression
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.expression import Evaluate, Expression
 from simulator.tidb.expressions.trees import conjuncts, strip_parentheses

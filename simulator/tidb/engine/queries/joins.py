@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.access import Comparison
 from simulator.tidb.engine.queries.filters import (
     Lookup,
@@ -18,8 +19,7 @@ from simulator.tidb.engine.queries.filters import (
     lookup,
 )
 from simulator.tidb.engine.queries.relation import CHECKED_ROWS, Relation, Rows, Values, materialised
-from simulator.tidb.engine.scopes.scope import Field, Fields, QueryScope
-from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.scope import Field, Fields, QueryScope
 from simulator.tidb.expressions.comparisons import comparison
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.expression import Evaluate, Expression

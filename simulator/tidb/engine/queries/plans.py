@@ -1,27 +1,44 @@
-"""Plans of queries. That of columns by an integer handle is kept, and takes another integer each time (tidb
-pkg/planner/core/plan_cache.go, point_get_plan.go)."""
+"""Queries as statements: how they are compiled, and which plans are kept.
+
+Plans of queries. That of columns by an integer handle is kept, and takes another integer each time (tidb
+pkg/planner/core/plan_cache.go, point_get_plan.go).
+
+Queries as statements: their results, and the rows that UPDATE and DELETE change.
+
+Compiles the expressions and queries of a statement.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.names import compile_variable
+from simulator.tidb.engine.outcome import ResultColumn, ResultSet
 from simulator.tidb.engine.queries.access import handle_column
-from simulator.tidb.engine.queries.compilation import new_compilation
-from simulator.tidb.engine.queries.relation import Rows
+from simulator.tidb.engine.queries.common_tables import with_common_tables
+from simulator.tidb.engine.queries.filters import Locking, TableRelation, compile_condition, filtered
+from simulator.tidb.engine.queries.relation import CELL_SIZE, CHECKED_ROWS, ROW_SIZE, Base, Relation, Rows, Values, held
 from simulator.tidb.engine.queries.results import result_column, sent
 from simulator.tidb.engine.queries.selects import build_query
-from simulator.tidb.engine.scopes.scope import QueryScope, StatementCompilation
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.result_columns import ResultColumn
-from simulator.tidb.expressions.expression import Evaluate
-from simulator.tidb.model.table import Table
-from simulator.tidb.model.table_keys import cached_by_table
+from simulator.tidb.engine.queries.set_operations import SortKey, limited, sort_key, sorted_rows
+from simulator.tidb.engine.queries.sources import build_source
+from simulator.tidb.engine.queries.subqueries import compile_subquery
+from simulator.tidb.engine.scope import QueryScope, StatementCompilation, compile_sequence
+from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.settings import variable_text
+from simulator.tidb.expressions.compile import compile_expression
+from simulator.tidb.expressions.expression import Evaluate, Expression
+from simulator.tidb.expressions.trees import conjuncts
+from simulator.tidb.model.table import Table, cached_by_table
 from simulator.tidb.storage.tables import StoredTable
 from simulator.tidb.storage.transactions import Transaction
-from simulator.tidb.syntax.queries import QueryTree, SelectTree
+from simulator.tidb.syntax.expressions import Node
+from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, SelectTree, Source, WithTree
 
 DIGITS = 18
 """Digits of an integer that is an `int`, whatever they are."""
@@ -100,3 +117,138 @@ def _is_point_get(query: SelectTree, column: syntax.ColumnName, table: Table) ->
         and handle_column(table) == column.parts[-1].lower()
         and all(isinstance(item, syntax.Star) or isinstance(item.expression, syntax.ColumnName) for item in query.items)
     )
+
+
+NO_LIMIT = 2**64 - 1
+
+
+def run_query(query: QueryTree, context: StatementContext) -> ResultSet:
+    """Return the rows of a query. Raises SqlError."""
+    query = limited_query(query, context)
+    plan = kept_plan(query, context)
+    if plan is None:
+        compilation = new_compilation(context)
+        plan = plan_query(query, compilation)
+        evaluate_subqueries(compilation)
+    rows, makers, columns = plan
+    sent_rows = list[tuple[bytes | None, ...]]()
+    size = ROW_SIZE + CELL_SIZE * len(makers)
+    for count, row in enumerate(rows(context), 1):
+        sent_rows.append(tuple([make(row, context) for make in makers]))
+        if not count % CHECKED_ROWS:
+            context.check()
+            context.hold(CHECKED_ROWS * size)
+    return ResultSet(columns, sent_rows)
+
+
+def limited_query(query: QueryTree, context: StatementContext) -> QueryTree:
+    """Return a query with the limit of `sql_select_limit`, unless it has one (tidb pkg/planner/optimize.go,
+    handleInvalidBindRecord; pkg/planner/core/preprocess.go, TryAddExtraLimit)."""
+    most = int(variable_text(context.session.settings, "sql_select_limit"))
+    if most == NO_LIMIT:
+        return query
+    if isinstance(query, syntax.SelectTree | syntax.SetOperation):
+        return query if query.limit is not None else replace(query, limit=Limit(most))
+    return query
+
+
+def query_columns(query: QueryTree, context: StatementContext) -> tuple[ResultColumn, ...]:
+    """Return the columns of a query's result. Raises SqlError."""
+    return tuple(map(result_column, build_query(query, QueryScope(new_compilation(context))).fields))
+
+
+def selected(query: QueryTree, compilation: StatementCompilation) -> Relation:
+    """Return the relation of the query of an INSERT … SELECT. Raises SqlError."""
+    return build_query(query, QueryScope(compilation))
+
+
+class Matched(NamedTuple):
+    """The rows that WHERE, ORDER BY and LIMIT of a statement select."""
+
+    bases: tuple[Base, ...]
+    """The base tables in the order of FROM. A row has the location of its row at `place`, None if an outer join has none."""
+
+    scope: QueryScope
+    """The scope of expressions over the rows."""
+
+    rows: Callable[[StatementContext], list[Values]]
+    """Reads all rows. Call it once, after all expressions are compiled."""
+
+
+def match(
+    source: Source,
+    where: Node | None,
+    order: Sequence[OrderItem],
+    limit: Limit | None,
+    common: WithTree | None,
+    compilation: StatementCompilation,
+) -> Matched:
+    """Return the rows that an UPDATE or DELETE changes. Without ORDER BY they are in the order of a scan in TiKV.
+
+    The rows of a single table are locked, and the keys by which it is read even if there is no row (tidb
+    pkg/planner/core/logical_plan_builder.go, buildUpdate). Raises SqlError.
+    """
+    around = QueryScope(compilation)
+    if common is not None:
+        around = with_common_tables(common, around)
+    relation = build_source(source, around)
+    locking = None
+    if isinstance(relation, TableRelation):
+        relation.lock_keys()
+        locking = Locking(relation.bases, None)
+    scope = QueryScope(compilation, relation.fields, around)
+    within, ordering = scope.within("where clause"), scope.within("order clause")
+    tests = [compile_condition(node, within) for node in relation.restrict(conjuncts(where), within)]
+    keys = [SortKey(sort_key(compile_expression(item.expression, ordering)), item.descending) for item in order]
+
+    def rows(context: StatementContext) -> list[Values]:
+        evaluate_subqueries(compilation)
+        found: Iterator[Values] = filtered(relation.rows(context), tests, context) if tests else relation.rows(context)
+        if keys:
+            found = iter(sorted_rows(found, keys, context))
+        found = iter(limited(found, limit))
+        return held(found if locking is None else locking.rows(found, context), context)
+
+    return Matched(relation.bases, scope, rows)
+
+
+def evaluate_subqueries(compilation: StatementCompilation) -> None:
+    """Evaluate the subqueries that do not depend on rows. Raises SqlError."""
+    for evaluate in compilation.eager:
+        evaluate((), compilation.context)
+
+
+def new_compilation(context: StatementContext) -> StatementCompilation:
+    """Return what all parts of a statement are compiled with."""
+    settings = context.session.settings
+    return StatementCompilation(
+        variable_text(settings, "collation_connection") or "utf8mb4_bin",
+        "NO_UNSIGNED_SUBTRACTION" in settings.sql_mode,
+        int(variable_text(settings, "div_precision_increment")),
+        context=context,
+        build_query=build_query,
+        compile_tree=_compile_tree,
+    )
+
+
+def _compile_tree(tree: Any, scope: QueryScope, operand: syntax.Node | None) -> Expression | None:
+    if isinstance(tree, syntax.Subquery | syntax.Exists | syntax.Quantified):
+        return compile_subquery(tree, scope, operand)
+    if isinstance(tree, syntax.Variable | syntax.AssignedVariable):
+        return compile_variable(tree, scope)
+    return compile_sequence(tree, scope) if isinstance(tree, syntax.SequenceCall) else None
+
+
+def reading_context(session: Session, now_ms: int) -> StatementContext:
+    """Return the context of a statement that only reads."""
+    transaction = session.transaction or Transaction(session.database.locks, session.database.last_ts)
+    return StatementContext(session, transaction, now_ms, transaction.start_ts)
+
+
+def evaluate_alone(node: syntax.Node, context: StatementContext) -> tuple[Expression, Any]:
+    """Return an expression without columns and its value. Raises SqlError."""
+    compilation = new_compilation(context)
+    value = compile_expression(node, QueryScope(compilation))
+    for subquery in compilation.eager:
+        subquery((), context)
+    return value, value.evaluate((), context)

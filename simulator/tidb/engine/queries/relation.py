@@ -13,16 +13,23 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from simulator.tidb import syntax
-from simulator.tidb.engine.scopes.scope import Field, Fields, QueryScope, map_expression
-from simulator.tidb.engine.sessions.clock import UTC, time_zone
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.expressions.context import Context
-from simulator.tidb.expressions.expression import Evaluate, Expression, Row, apply, apply_in_context, place, replace
+from simulator.tidb.engine.clock import UTC, time_zone
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.scope import Field, Fields, QueryScope, map_expression
+from simulator.tidb.expressions.expression import (
+    Context,
+    Evaluate,
+    Expression,
+    Row,
+    apply,
+    apply_in_context,
+    place,
+    replace,
+)
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.moments import as_datetime, of_datetime
-from simulator.tidb.expressions.tables import places_of, table_column
-from simulator.tidb.model.table import INTERNAL_COLUMNS, ROW_ID, Column, Table
-from simulator.tidb.model.table_keys import cached_by_table
+from simulator.tidb.expressions.over_columns import places_of, table_column
+from simulator.tidb.model.table import INTERNAL_COLUMNS, ROW_ID, Column, Table, cached_by_table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.storage.row_keys import row_id
 from simulator.tidb.storage.tables import StoredTable

@@ -11,12 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.common_tables import with_common_tables
-from simulator.tidb.engine.queries.filters import Filtered, TableRelation, compile_condition, filtered
+from simulator.tidb.engine.queries.filters import (
+    Filtered,
+    TableRelation,
+    compile_condition,
+    filtered,
+    find_locking,
+    refuse_noop,
+)
 from simulator.tidb.engine.queries.grouping import Grouping, constant_columns, equal_columns, refuse_aggregate
-from simulator.tidb.engine.queries.locking import find_locking, refuse_noop
 from simulator.tidb.engine.queries.relation import ONE_ROW, Relation, Rows, Selected, Values, export, projected
-from simulator.tidb.engine.queries.select_names import (
+from simulator.tidb.engine.queries.results import (
     SelectItem,
     check_having_names,
     expand_items,
@@ -27,12 +34,17 @@ from simulator.tidb.engine.queries.select_names import (
     resolve_having_names,
     select_ordinal,
 )
-from simulator.tidb.engine.queries.set_operations import build_set_operation
-from simulator.tidb.engine.queries.sorting import SortKey, distinct_key, limited, sort_key, sorted_rows
+from simulator.tidb.engine.queries.set_operations import (
+    SortKey,
+    build_set_operation,
+    distinct_key,
+    limited,
+    sort_key,
+    sorted_rows,
+)
 from simulator.tidb.engine.queries.sources import build_source
 from simulator.tidb.engine.queries.windows import Windows
-from simulator.tidb.engine.scopes.scope import Field, Fields, QueryScope
-from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.scope import Field, Fields, QueryScope
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.expression import Expression

@@ -1,22 +1,31 @@
-"""The sources of FROM as relations: tables, views, derived tables, tables of WITH, and joins of them."""
+"""The sources of FROM as relations: tables, views, derived tables, tables of WITH, and joins of them.
+
+Views as DESCRIBE and information_schema describe them: by the columns of their query.
+
+The tables of information_schema in FROM, whose names are searched without regard to case, and sorted with regard to it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from simulator.errors import DdlError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, ViewInfo, object_key
-from simulator.tidb.engine.queries.filters import Filtered, TableRelation
+from simulator.tidb.engine.names import read_as_of, resolve_partitions
+from simulator.tidb.engine.outcome import NOT_NULL
+from simulator.tidb.engine.queries.filters import Filtered, TableRelation, compile_condition
 from simulator.tidb.engine.queries.joins import JoinedRelation
-from simulator.tidb.engine.queries.relation import Relation
-from simulator.tidb.engine.queries.views import valid_views
-from simulator.tidb.engine.scopes.names import resolve_partitions
-from simulator.tidb.engine.scopes.past import read_as_of
-from simulator.tidb.engine.scopes.scope import TOP, Field, Fields, QueryScope
+from simulator.tidb.engine.queries.relation import Relation, table_fields
+from simulator.tidb.engine.queries.results import result_column
+from simulator.tidb.engine.scope import TOP, Field, Fields, QueryScope, StatementCompilation
+from simulator.tidb.engine.system_columns import NAMES, searched
+from simulator.tidb.engine.system_tables import SystemTable
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
-from simulator.tidb.expressions.trees import conjuncts
+from simulator.tidb.expressions.trees import conjuncts, strip_parentheses
+from simulator.tidb.model.table import Column, Table, visible_columns
 
 
 def build_source(source: syntax.Source, outer: QueryScope) -> Relation:
@@ -122,8 +131,8 @@ def _build_table(source: syntax.TableSource, outer: QueryScope) -> Relation:
     if key in catalog.views:
         return renamed(_view(catalog.views[key], catalog, outer), alias, (), shown_schema)
     if schema.lower() in ("information_schema", "performance_schema", "mysql"):
-        from simulator.tidb.engine.queries.system_relation import SystemRelation  # few statements ask for it
-        from simulator.tidb.engine.system_tables.tables import system_table
+        # few statements ask for it
+        from simulator.tidb.engine.system_tables import system_table
 
         system = system_table(schema, name, partial(valid_views, outer.compilation))
         if system is not None:
@@ -167,10 +176,68 @@ def invalid_view(view: ViewInfo) -> SqlError:
 
 @lru_cache(256)
 def _parsed_view(query: str) -> syntax.QueryTree:
-    from simulator.tidb.parser.queries.query import parse_query
-    from simulator.tidb.parser.splitting import parse_tokens
+    from simulator.tidb.parser.query import parse_query
+    from simulator.tidb.parser.script import parse_tokens
     from simulator.tidb.parser.tokens import tokenize
 
     tree = parse_tokens(query, tokenize(query, frozenset()), parse_query).tree
     assert tree is not None, "a stored view has a query"
     return tree
+
+
+def view_table(view: ViewInfo, compilation: StatementCompilation) -> Table:
+    """Return a view as a table without keys and defaults. Raises SqlError 1356."""
+    source = syntax.TableSource(syntax.TableName(view.schema, view.name))
+    shown = QueryScope(replace(compilation)).build(syntax.SelectTree((syntax.Star(),), source))
+    columns = [result_column(field) for field in shown.fields]
+    return Table(
+        view.schema,
+        view.name,
+        tuple(Column(column.name, column.type, bool(column.flags & NOT_NULL)) for column in columns),
+    )
+
+
+def valid_views(compilation: StatementCompilation) -> list[Table]:
+    """Return the views whose queries are valid."""
+    found = []
+    for view in compilation.context.schema.catalog.views.values():
+        try:
+            found.append(view_table(view, compilation))
+        except (SqlError, DdlError):
+            continue
+    return found
+
+
+class SystemRelation(Filtered):
+    """The rows of a table of information_schema."""
+
+    def __init__(self, system: SystemTable, alias: str, schema: str) -> None:
+        table = system.table
+        super().__init__(
+            table_fields(table, alias, schema),
+            len(visible_columns(table)) + 1,
+            lambda context: ([*cells, (0, 0)] for cells in system.rows(context)),
+        )
+        self._searched = table_fields(searched(table), alias, schema)
+
+    def restrict(self, conditions: Sequence[syntax.Node], scope: QueryScope) -> Sequence[syntax.Node]:
+        names = [node for node in conditions if _is_search(node)]
+        self.filter([compile_condition(node, scope.of_rows(self._searched)) for node in names])
+        return super().restrict([node for node in conditions if node not in names], scope)
+
+
+def _is_search(node: syntax.Node) -> bool:
+    """Return whether a condition compares a name with constants."""
+    if isinstance(node, syntax.Binary) and node.operator == "=":
+        sides = [node.left, node.right]
+    elif isinstance(node, syntax.In | syntax.PatternMatch) and not node.negated:
+        sides = [node.operand, *(node.candidates if isinstance(node, syntax.In) else [node.pattern])]
+    else:
+        return False
+    columns = [side for side in map(strip_parentheses, sides) if isinstance(side, syntax.ColumnName)]
+    others = [side for side in map(strip_parentheses, sides) if not isinstance(side, syntax.ColumnName)]
+    return (
+        len(columns) == 1
+        and columns[0].parts[-1].upper().endswith(NAMES)
+        and all(isinstance(side, syntax.Literal) for side in others)
+    )

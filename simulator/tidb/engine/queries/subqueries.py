@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.relation import Relation, Values, held
-from simulator.tidb.engine.scopes.scope import TOP, QueryScope, map_expression
-from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.scope import TOP, QueryScope, map_expression
 from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.comparisons import comparison_operands, of_today
 from simulator.tidb.expressions.compile import compare_rows, constant, row_values

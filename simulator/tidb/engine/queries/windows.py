@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
+from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.aggregates import compile_aggregate
 from simulator.tidb.engine.queries.relation import Values, held
-from simulator.tidb.engine.queries.sorting import SortKey, distinct_key, sort_key, sorted_by
-from simulator.tidb.engine.scopes.scope import Known, QueryScope, map_expression
-from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.queries.set_operations import SortKey, distinct_key, sort_key, sorted_by
+from simulator.tidb.engine.scope import Known, QueryScope, map_expression
 from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.choices import common_type, convert_to
 from simulator.tidb.expressions.compile import compile_expression

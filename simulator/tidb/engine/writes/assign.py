@@ -19,23 +19,30 @@ from types import MappingProxyType
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.datums.cast import cast_value
-from simulator.tidb.datums.decimals import rounded_value
-from simulator.tidb.datums.kinds import Datum, datum_text
-from simulator.tidb.datums.problems import CastProblem
-from simulator.tidb.ddl.definitions.defaults import implicit_value, row_default
-from simulator.tidb.engine.queries.compilation import new_compilation
-from simulator.tidb.engine.scopes.scope import QueryScope, StatementCompilation
-from simulator.tidb.engine.sessions.clock import default_time_text, now_text
-from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.datums.kinds import CastProblem, Datum, datum_text
+from simulator.tidb.datums.numbers import rounded_value
+from simulator.tidb.ddl.defaults import implicit_value, row_default
+from simulator.tidb.engine.clock import default_time_text, now_text
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.queries.plans import new_compilation
+from simulator.tidb.engine.scope import QueryScope, StatementCompilation
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.expression import Evaluate
 from simulator.tidb.expressions.json_documents import typed_cell
-from simulator.tidb.expressions.tables import generated_value, places_of, table_expression
+from simulator.tidb.expressions.over_columns import generated_value, places_of, table_expression
 from simulator.tidb.expressions.trees import parse_expression
-from simulator.tidb.model.table import ORIGIN_TS, Cells, Column, Index, Table, visible_columns
-from simulator.tidb.model.table_keys import cached_by_table, is_array
+from simulator.tidb.model.table import (
+    ORIGIN_TS,
+    Cells,
+    Column,
+    Index,
+    Table,
+    cached_by_table,
+    is_array,
+    visible_columns,
+)
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, family
 from simulator.tidb.values.numbers import bounds
 

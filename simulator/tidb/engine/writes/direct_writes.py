@@ -9,15 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from simulator.tidb.datums.columns import cast_column
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.outcome import StatementOutcome
+from simulator.tidb.datums.cast import cast_column
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.writes.assign import UPDATE, VALUES, Cell, RowValues, cast_error
 from simulator.tidb.engine.writes.foreign_keys import enforce_foreign_keys
-from simulator.tidb.engine.writes.ids import AutoIds
+from simulator.tidb.engine.writes.new_rows import AutoIds
 from simulator.tidb.engine.writes.rows import Location, RowWriter
-from simulator.tidb.model.table import Cells, Table
-from simulator.tidb.model.table_keys import columns_by_name
+from simulator.tidb.model.table import Cells, Table, columns_by_name
 
 Inputs = Mapping[str, pa.Array]
 """The values of columns by their names: text, bytes as a file has them (a BIT's are tagged), or Arrow numbers."""

@@ -12,13 +12,11 @@ from typing import NamedTuple
 
 from simulator.errors import SqlError
 from simulator.tidb.datums.kinds import cell_datum
-from simulator.tidb.engine.sessions.context import StatementContext
+from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.writes.assign import UPDATE, RowValues
-from simulator.tidb.engine.writes.references import are_enforced, referring_keys
-from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter
+from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter, are_enforced, referring_keys
 from simulator.tidb.errors import sql_error
-from simulator.tidb.model.table import Cells, ForeignKey, Table, has_common_handle, visible_columns
-from simulator.tidb.model.table_keys import columns_by_name
+from simulator.tidb.model.table import Cells, ForeignKey, Table, columns_by_name, has_common_handle, visible_columns
 from simulator.tidb.storage.row_keys import SIGN, RowKey, encoder, entry_keys, is_unsigned_handle
 from simulator.tidb.storage.rows import Handle
 from simulator.tidb.storage.tables import StoredTable

@@ -13,21 +13,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from simulator.errors import SqlError
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.names import resolve_columns, resolve_partitions, resolve_table
+from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.queries.relation import CELL_SIZE, CHECKED_ROWS, ROW_SIZE, Values
-from simulator.tidb.engine.scopes.names import resolve_columns, resolve_partitions, resolve_table
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.outcome import StatementOutcome
 from simulator.tidb.engine.writes.assign import SELECT, VALUES, RowValues
-from simulator.tidb.engine.writes.duplicate_updates import DuplicateUpdate
+from simulator.tidb.engine.writes.duplicate_updates import DuplicateUpdate, SelectedRows
 from simulator.tidb.engine.writes.foreign_keys import enforce_foreign_keys, without_orphans
-from simulator.tidb.engine.writes.ids import AutoIds
-from simulator.tidb.engine.writes.new_rows import ValueRows
+from simulator.tidb.engine.writes.new_rows import AutoIds, ValueRows
 from simulator.tidb.engine.writes.rows import KeyedRow, RowWriter
-from simulator.tidb.engine.writes.selected_rows import SelectedRows
 from simulator.tidb.engine.writes.soft_deletes import remove_marked
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import Cells, Column, Table, shown_columns
-from simulator.tidb.syntax.dml import Insert
+from simulator.tidb.syntax.queries import Insert
 
 DUPLICATE_OR_BROKEN = (1062, 3819)
 """Errors of a row that IGNORE turns to warnings."""

@@ -3,25 +3,35 @@
 A statement locks the rows that it writes or leaves unchanged, and their unique keys (tidb pkg/executor/write.go,
 addUnchangedKeysForLockByRow; pkg/session/txn.go, KeysNeedToLock). It looks for duplicates in the order of the handle and
 the unique indexes (pkg/executor/batch_checker.go, getKeysNeedCheckOneRow).
+
+The foreign keys between the tables of a catalog.
+
+CHECK constraints.
+
+A row violates a CHECK whose condition is false, not one whose condition is unknown. A table has the CHECKs that were
+defined while tidb_enable_check_constraint was on. They apply whatever the variable is later (tidb
+pkg/table/tables/tables.go, CheckRowConstraint; since 7.2.0).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from simulator.errors import SqlError
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.writes.checks import check_conditions
-from simulator.tidb.engine.writes.ids import advance_after_update, allocate_row_ids
-from simulator.tidb.engine.writes.references import is_related
+from simulator.tidb import syntax
+from simulator.tidb.ddl.catalog import Catalog, Key, object_key
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.writes.new_rows import advance_after_update, allocate_row_ids
 from simulator.tidb.errors import sql_error
-from simulator.tidb.model.table import Cells, visible_columns
-from simulator.tidb.model.table_keys import mark_place
-from simulator.tidb.storage.array_keys import array_keys, entries_of
-from simulator.tidb.storage.auto_ids import auto_column
+from simulator.tidb.expressions.conversions import as_boolean
+from simulator.tidb.expressions.expression import Evaluate
+from simulator.tidb.expressions.over_columns import table_expression
+from simulator.tidb.model.table import Cells, ForeignKey, Table, cached_by_table, mark_place, visible_columns
+from simulator.tidb.storage.ids import auto_column
 from simulator.tidb.storage.partitions import no_partition_error, partition_of
-from simulator.tidb.storage.row_keys import RowKey, handle_of, shown_key
+from simulator.tidb.storage.row_keys import RowKey, array_keys, entries_of, handle_of, shown_key
 from simulator.tidb.storage.rows import Handle
 from simulator.tidb.storage.tables import StoredTable
 
@@ -231,3 +241,70 @@ class RowWriter:
     def _note(self, old: Cells | None, new: Cells | None) -> None:
         if self._is_related:
             self.changes.append(RowChange(old, new))
+
+
+_KNOWN: list[tuple[Catalog, Mapping[Key, Sequence[tuple[Table, ForeignKey]]]]] = []
+"""The last catalogs that were asked, the newest first."""
+
+KEPT = 4
+
+
+def referring_keys(catalog: Catalog, table: Table) -> Sequence[tuple[Table, ForeignKey]]:
+    """Return the foreign keys that refer to a table, each with its own table."""
+    known = next((keys for each, keys in _KNOWN if each is catalog), None)
+    if known is None:
+        known = _by_parent(catalog)
+        _KNOWN.insert(0, (catalog, known))
+        del _KNOWN[KEPT:]
+    return known.get(object_key(table.schema, table.name), ())
+
+
+def _by_parent(catalog: Catalog) -> Mapping[Key, Sequence[tuple[Table, ForeignKey]]]:
+    found: dict[Key, list[tuple[Table, ForeignKey]]] = {}
+    for table in catalog.tables.values():
+        for foreign in table.foreign_keys:
+            found.setdefault(object_key(foreign.schema, foreign.table), []).append((table, foreign))
+    return found
+
+
+def are_enforced(context: StatementContext) -> bool:
+    """Return whether foreign keys are checked."""
+    return context.session.settings.foreign_key_checks and context.database.release.foreign_key_checks
+
+
+def is_related(context: StatementContext, table: Table) -> bool:
+    """Return whether foreign keys look at the changes of a table."""
+    return are_enforced(context) and bool(table.foreign_keys or referring_keys(context.database.catalog, table))
+
+
+@cached_by_table
+def check_conditions(table: Table) -> list[tuple[str, Evaluate]]:
+    """Return the names and conditions of a table's CHECKs. A row violates one that is False."""
+    return [
+        (check.name, as_boolean(table_expression(table, check.expression))) for check in table.checks if check.enforced
+    ]
+
+
+def with_stored_checks(statement: syntax.Statement, table: Table, enabled: bool) -> Table:
+    """Return a created or altered table with the CHECKs that TiDB stores; `enabled` is tidb_enable_check_constraint."""
+    forgotten = isinstance(statement, syntax.CreateTable) and not enabled
+    return replace(table, checks=()) if forgotten and table.checks else table
+
+
+def verify_added_checks(context: StatementContext, before: Table | None, table: Table, rows: Iterable[Cells]) -> None:
+    """Raise SqlError 3819 if a row violates a CHECK that ALTER TABLE adds or enforces.
+
+    TiDB searches rows by `WHERE NOT condition` without parentheses, so NOT applies to the first operand only
+    (pkg/ddl/constraint.go, verifyRemainRecordsForCheckConstraint).
+    """
+    if before is None or before.checks == table.checks:
+        return
+    added = [
+        (check, as_boolean(table_expression(table, f"NOT {check.expression}")))
+        for check in table.checks
+        if check.enforced and check not in before.checks
+    ]
+    kept = list(rows) if added else []
+    for check, violated in added:
+        if any(violated(cells, context) for cells in kept):
+            raise sql_error(3819, check.name.lower())

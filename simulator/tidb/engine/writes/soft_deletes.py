@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simulator.tidb import syntax
-from simulator.tidb.engine.queries.compilation import new_compilation
+from simulator.tidb.engine.clock import now_text
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.names import resolve_table
+from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine.queries.plans import match, new_compilation
 from simulator.tidb.engine.queries.relation import Base
-from simulator.tidb.engine.queries.statements import match
-from simulator.tidb.engine.scopes.names import resolve_table
-from simulator.tidb.engine.sessions.clock import now_text
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.outcome import StatementOutcome
 from simulator.tidb.engine.writes.assign import UPDATE, RowValues
 from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter
 from simulator.tidb.errors import not_simulated, sql_error_with_text

@@ -1,9 +1,13 @@
-"""UPDATE.
+"""UPDATE and DELETE.
+
+UPDATE.
 
 Every expression sees the rows as they were before the statement, also the columns that the statement assigns (TiDB's
 documentation, "MySQL compatibility": UPDATE takes the original values). Rows change one after another; one that is
 matched several times changes once. Under two aliases of a table it changes by both, the second time from what the first
 made of it (tidb pkg/executor/update.go).
+
+DELETE. Each matched row is deleted once (tidb pkg/executor/delete.go).
 """
 
 from __future__ import annotations
@@ -13,33 +17,32 @@ from dataclasses import dataclass, field, replace
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
-from simulator.tidb.engine.queries.compilation import new_compilation
-from simulator.tidb.engine.queries.relation import Base, Values
-from simulator.tidb.engine.queries.statements import Matched, match
-from simulator.tidb.engine.scopes.names import (
+from simulator.tidb.engine.clock import time_zone
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.names import (
+    SourcePart,
     part_name,
     resolve_partitions,
     resolve_table,
     row_id_write_error,
     source_parts,
 )
-from simulator.tidb.engine.scopes.scope import QueryScope
-from simulator.tidb.engine.sessions.clock import time_zone
-from simulator.tidb.engine.sessions.context import StatementContext
-from simulator.tidb.engine.sessions.outcome import StatementOutcome
+from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine.queries.plans import Matched, match, new_compilation
+from simulator.tidb.engine.queries.relation import Base, Values
+from simulator.tidb.engine.scope import QueryScope
 from simulator.tidb.engine.writes.assign import UPDATE, Cell, RowValues
 from simulator.tidb.engine.writes.foreign_keys import enforce_foreign_keys
 from simulator.tidb.engine.writes.new_rows import is_default
 from simulator.tidb.engine.writes.rows import Location, RowWriter
-from simulator.tidb.engine.writes.soft_deletes import check_updated
+from simulator.tidb.engine.writes.soft_deletes import check_updated, marking, marks_instead
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.casts import cast
 from simulator.tidb.expressions.compile import compile_expression
-from simulator.tidb.expressions.context import TRUNCATED, Context
 from simulator.tidb.expressions.datums import datum_of
-from simulator.tidb.expressions.expression import Expression, apply_in_context
+from simulator.tidb.expressions.expression import TRUNCATED, Context, Expression, apply_in_context
 from simulator.tidb.expressions.trees import conjuncts, parse_expression, strip_parentheses, walk
-from simulator.tidb.model.table import ROW_ID, Cells, Column, Table
+from simulator.tidb.model.table import ROW_ID, Cells, Column, Table, visible_columns
 from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.values.moments import as_utc, parse_stored_moment
 
@@ -273,3 +276,51 @@ def _in_range(context: Context, moment: str) -> str | None:
     shown = " ".join(map(str, stored[:7]))
     context.problem(TRUNCATED, f"1292 Incorrect time value: '{{{shown}}}'")
     return None
+
+
+def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutcome:
+    """Execute DELETE. Raises SqlError."""
+    parts = source_parts(statement.source)
+    targets = [_target(name, parts, context) for name in statement.targets] or parts[:1]
+    common = () if statement.common is None else tuple(each.name.lower() for each in statement.common.tables)
+    for target in targets:
+        if isinstance(target, syntax.DerivedTable):
+            raise sql_error(1288, target.alias, "DELETE")
+        if target.name.schema or target.name.name.lower() not in common:
+            resolve_table(context, target.name, "delete")
+    source = statement.source
+    if statement.partitions and isinstance(source, syntax.TableSource):
+        source = replace(source, partitions=statement.partitions)
+    compilation = new_compilation(context)
+    rows = match(source, statement.where, statement.order, statement.limit, statement.common, compilation)
+    bases = [_base(target, rows.bases, context) for target in targets]
+    writers = {base.stored: RowWriter(base.stored, context) for base in bases}
+    marks = marks_instead(bases, context)
+    write = {stored: marking(writer, context) if marks else writer.delete for stored, writer in writers.items()}
+    deleted: set[tuple[object, Location]] = set()
+    for row in rows.rows(context):
+        for base in bases:
+            location = row[base.place]
+            if location is not None and (base.stored, location) not in deleted:
+                deleted.add((base.stored, location))
+                first = base.place - len(visible_columns(base.stored.table))
+                write[base.stored](location, row[first : base.place])
+    enforce_foreign_keys(context, list(writers.values()))
+    return StatementOutcome(affected=len(deleted), warnings=tuple(context.warnings))
+
+
+def _target(name: syntax.TableName, parts: Sequence[SourcePart], context: StatementContext) -> SourcePart:
+    """Return the part of a source that DELETE names. Raises SqlError 1109."""
+    for part in parts:
+        schema, alias = part_name(context, part)
+        if alias == name.name.lower() and name.schema.lower() in ("", schema):
+            return part
+    raise sql_error(1109, name.name, "MULTI DELETE")
+
+
+def _base(part: SourcePart, bases: Sequence[Base], context: StatementContext) -> Base:
+    """Return a part of a source in its rows. Raises SqlError 1288 for a table of WITH."""
+    for base in bases:
+        if (base.schema.lower(), base.alias.lower()) == part_name(context, part):
+            return base
+    raise sql_error(1288, part_name(context, part)[1], "DELETE")

@@ -12,15 +12,14 @@ from simulator.tidb import syntax
 from simulator.tidb.parser import clauses
 from simulator.tidb.parser.clauses import parse_column_name
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.ddl import alter_partitions
-from simulator.tidb.parser.ddl.columns import parse_column
+from simulator.tidb.parser.ddl import partitions
+from simulator.tidb.parser.ddl.columns import parse_column, parse_default
 from simulator.tidb.parser.ddl.create_table import parse_table_elements
-from simulator.tidb.parser.ddl.defaults import parse_default
 from simulator.tidb.parser.ddl.keys import begins_key, parse_direction, parse_key
 from simulator.tidb.parser.ddl.options import begins_option, parse_option
 from simulator.tidb.parser.ddl.partitions import parse_partitioning
-from simulator.tidb.parser.splitting import not_ddl_error
-from simulator.tidb.restore.names import quote_name, quote_string, restore_column_name
+from simulator.tidb.parser.script import not_ddl_error
+from simulator.tidb.restore.expressions import quote_name, quote_string, restore_column_name
 
 SpecParser = Callable[[Cursor, str], syntax.Spec]
 """Parses what follows the first word of a spec, which is the second argument."""
@@ -32,7 +31,7 @@ SpecParser = Callable[[Cursor, str], syntax.Spec]
 def parse_add(cursor: Cursor, _: str) -> syntax.Spec:
     """Parse the rest of ADD: partitions, statistics, a key or constraint, a column, or several in parentheses."""
     if cursor.accept("PARTITION"):
-        return alter_partitions.parse_add_partitions(cursor)
+        return partitions.parse_add_partitions(cursor)
     if cursor.accept("STATS_EXTENDED"):
         return parse_add_statistics(cursor)
     if begins_key(cursor):
@@ -70,7 +69,7 @@ def parse_drop(cursor: Cursor, _: str) -> syntax.Spec:
         return syntax.DropKey("check", cursor.name("the name of a constraint"))
     if cursor.accept("PARTITION"):
         if_exists = cursor.accept("IF EXISTS")
-        return syntax.PartitionAction("DROP", alter_partitions.parse_partition_names(cursor), if_exists)
+        return syntax.PartitionAction("DROP", partitions.parse_partition_names(cursor), if_exists)
     if cursor.accept("STATS_EXTENDED"):
         exists = "IF EXISTS " if cursor.accept("IF EXISTS") else ""
         return syntax.Clause("DROP STATS_EXTENDED", exists + quote_name(cursor.name("the name of statistics")))
@@ -234,15 +233,15 @@ SPECS: Mapping[str, SpecParser] = {
     "CHANGE": parse_change_column,
     "ALTER": parse_alter,
     "RENAME": parse_rename,
-    "COALESCE": alter_partitions.parse_coalesce_partition,
-    "EXCHANGE": alter_partitions.parse_exchange_partition,
-    **dict.fromkeys(("FIRST", "LAST"), alter_partitions.parse_interval_end),
-    **dict.fromkeys(alter_partitions.VERBS, alter_partitions.parse_partition_action),
-    **dict.fromkeys(("IMPORT", "DISCARD"), alter_partitions.parse_tablespace),
+    "COALESCE": partitions.parse_coalesce_partition,
+    "EXCHANGE": partitions.parse_exchange_partition,
+    **dict.fromkeys(("FIRST", "LAST"), partitions.parse_interval_end),
+    **dict.fromkeys(partitions.VERBS, partitions.parse_partition_action),
+    **dict.fromkeys(("IMPORT", "DISCARD"), partitions.parse_tablespace),
     "SET": parse_tiflash_replica,
     "CONVERT": parse_convert_charset,
     "ORDER BY": lambda cursor, _: syntax.OrderBy(cursor.comma_list(parse_order_item)),
-    "ATTRIBUTES": lambda cursor, _: syntax.Attributes(alter_partitions.parse_attributes_value(cursor)),
+    "ATTRIBUTES": lambda cursor, _: syntax.Attributes(partitions.parse_attributes_value(cursor)),
     "STATS_OPTIONS": parse_stats_options,
     **dict.fromkeys(
         clauses.LOCK_AND_ALGORITHM,
@@ -254,8 +253,8 @@ SPECS: Mapping[str, SpecParser] = {
 
 LAST_SPECS: Mapping[str, SpecParser] = {
     "PARTITION BY": lambda cursor, _: syntax.PartitionBy(parse_partitioning(cursor)),
-    "PARTITION": alter_partitions.parse_partition_options_spec,
-    "REMOVE": alter_partitions.parse_remove,
-    "REORGANIZE": alter_partitions.parse_reorganize_partition,
-    **dict.fromkeys(("SPLIT", "MERGE"), alter_partitions.parse_interval_change),
+    "PARTITION": partitions.parse_partition_options_spec,
+    "REMOVE": partitions.parse_remove,
+    "REORGANIZE": partitions.parse_reorganize_partition,
+    **dict.fromkeys(("SPLIT", "MERGE"), partitions.parse_interval_change),
 }

@@ -10,7 +10,7 @@ from simulator.tidb.parser.ddl.columns import expect_column_end, parse_column
 from simulator.tidb.parser.ddl.keys import begins_key, expect_key_end, parse_key
 from simulator.tidb.parser.ddl.options import begins_option, fail_unknown_option, parse_option
 from simulator.tidb.parser.ddl.partitions import parse_partitioning
-from simulator.tidb.parser.queries.query import parse_query
+from simulator.tidb.parser.query import parse_query
 
 OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
 OTHER_OBJECTS = frozenset("DATABASE SCHEMA VIEW OR SEQUENCE PLACEMENT ALGORITHM DEFINER SQL USER ROLE RESOURCE".split())

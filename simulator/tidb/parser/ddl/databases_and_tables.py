@@ -7,7 +7,7 @@ from simulator.tidb.parser import clauses
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl.create_table import parse_create_table
 from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS, parse_option
-from simulator.tidb.restore.names import quote_string
+from simulator.tidb.restore.expressions import quote_string
 
 DATABASE_OPTIONS = ("DEFAULT", "CHARSET", "CHARACTER", "CHAR", "COLLATE", "ENCRYPTION", "PLACEMENT", "SET", "READ")
 UNRESERVED_OPTIONS = ("CHARSET", "ENCRYPTION", "PLACEMENT")

@@ -10,8 +10,8 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.clauses import parse_restrict_or_cascade
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl.options import begins_option, parse_option
-from simulator.tidb.parser.queries.query import parse_query
-from simulator.tidb.restore.names import quote_name
+from simulator.tidb.parser.query import parse_query
+from simulator.tidb.restore.expressions import quote_name
 
 # -- views --------------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from typing import NoReturn
 from simulator.errors import SchemaError
 from simulator.tidb.parser.clauses import parse_charset_name, parse_collation_name, parse_literal
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.expressions.times import parse_unit
-from simulator.tidb.restore.names import quote_name, restore_table_name
+from simulator.tidb.parser.literals import parse_unit
+from simulator.tidb.restore.expressions import quote_name, restore_table_name
 from simulator.tidb.syntax.tables import TableOption
 
 ROW_FORMATS = tuple(

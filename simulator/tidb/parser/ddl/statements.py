@@ -21,7 +21,7 @@ from simulator.tidb.parser.ddl import databases_and_tables, objects
 from simulator.tidb.parser.ddl.alter_table import parse_alter_table
 from simulator.tidb.parser.ddl.create_table import parse_create_table
 from simulator.tidb.parser.ddl.keys import parse_create_index, parse_drop_index
-from simulator.tidb.parser.splitting import not_ddl_error, only_statement, parse_tokens, split_tokens
+from simulator.tidb.parser.script import not_ddl_error, only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import Statement
 

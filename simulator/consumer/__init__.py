@@ -1,1 +1,0 @@
-"""The consumer's side: reads a recorded stream, checks it, and replays it."""

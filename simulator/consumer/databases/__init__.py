@@ -1,1 +1,0 @@
-"""Tables that a consumer wrote to SQLite, PostgreSQL or MySQL, read through SQLAlchemy."""

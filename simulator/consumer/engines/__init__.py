@@ -1,1 +1,0 @@
-"""Engines that bring the image pairs of each row together: this process, or Spark."""

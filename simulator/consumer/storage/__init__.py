@@ -1,1 +1,0 @@
-"""Reads what a changefeed has written to a storage: rows, DDL statements and the checkpoint."""

@@ -1,0 +1,86 @@
+"""What a Python worker tells the driver, without an import of Spark.
+
+What the Python of Spark's workers must have.
+
+Imports nothing that may be missing there or that an old Python lacks.
+
+Encode SimulatorErrors as text that survives the way from a Python worker through Java to the driver.
+
+Imports nothing that an old Python lacks, so that any worker can report why it cannot run the tasks.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import socket
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.errors import SimulatorError
+
+
+DRIVERS_PYTHON = "TICDC_SIM_PYTHON"
+"""The environment variable with the driver's version of Python; workers need the same, as functions travel as code."""
+
+NEEDED = {
+    "crc32c": "crc32c",
+    "faker": "faker",
+    "fsspec": "fsspec",
+    "kafka": "kafka-python",
+    "lz4": "lz4",
+    "numpy": "numpy",
+    "pandas": "pandas",
+    "pyarrow": "pyarrow",
+    "pyuca": "pyuca",
+    "re2": "google-re2",
+    "sortedcontainers": "sortedcontainers",
+    "sqlglot": "sqlglot",
+}
+"""Modules that tasks import → their distributions."""
+
+OTHER_PYTHON = "PYSPARK_PYTHON (or Spark's own spark.pyspark.python) says which Python workers use"
+
+
+def version() -> str:
+    """Return the major and minor version of this Python."""
+    return f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def missing_requirement() -> str | None:
+    """Return why this Python cannot run the tasks; None if it can."""
+    here = f"the Python of Spark's worker on {socket.gethostname()} ({sys.executable})"
+    required = os.environ.get(DRIVERS_PYTHON, version())
+    if required != version():
+        return f"{here} is {version()}, and ticdc-sim's is {required}: they must be the same; {OTHER_PYTHON}"
+    missing = [package for module, package in NEEDED.items() if find_spec(module) is None]
+    if missing:
+        word = "package" if len(missing) == 1 else "packages"
+        return f"{here} misses the {word} {', '.join(missing)}: pip install them there; {OTHER_PYTHON}"
+    return None
+
+
+_OPEN, _CLOSE = "simulator-error:<", ">"
+_PACKED = re.compile(_OPEN + r"(\w+) ([A-Za-z0-9+/=\s]*)" + _CLOSE)
+
+
+def pack_error(kind: str, message: str) -> str:
+    """Encode an error of a class of `simulator.errors`; Java may quote the text anywhere."""
+    text = base64.b64encode(message.encode("utf-8", "backslashreplace")).decode()
+    return f"{_OPEN}{kind} {text}{_CLOSE}"
+
+
+def unpack_error(text: str) -> SimulatorError | None:
+    """Decode the first error in a text; None if there is none."""
+    from simulator import errors
+
+    match = _PACKED.search(text)
+    if match is None:
+        return None
+    kind = getattr(errors, match[1])
+    message = base64.b64decode(match[2]).decode("utf-8", "backslashreplace")
+    error: SimulatorError = kind(errors.printable(message))
+    return error

@@ -1,1 +1,0 @@
-"""The lag of a consumer group, and the search for the highest rate that the group sustains."""

@@ -1,1 +1,0 @@
-"""What a load run has sent: totals, recent rates and a time series."""

@@ -1,1 +1,0 @@
-"""Windows: the rows between two watermarks, encoded and sent by the tasks."""

@@ -1,0 +1,158 @@
+"""Compares two recorded streams, partition by partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+
+from simulator.errors import UserError, did_you_mean
+from simulator.quantities import counted
+from simulator.reader.compare.events import EVERYTHING, IGNORABLE, StreamMessage, events_of
+from simulator.reader.compare.pairs import Difference, Identities, differences
+from simulator.reader.decode import DECODERS, protocol_of
+from simulator.reader.partitions import StreamPartition, StreamSources, partitions
+from simulator.reader.schemas import source_schemas
+
+
+@dataclass
+class StreamComparison:
+    """What the comparison of two streams found."""
+
+    messages: list[int] = field(default_factory=lambda: [0, 0])
+    """Number of messages of A and of B."""
+
+    same_bytes: int = 0
+    """Messages at the beginning of partitions that are equal byte for byte."""
+
+    differences: list[Difference] = field(default_factory=list)
+    more: int = 0
+    """Number of differences that are not in the list."""
+
+    partitions: list[str] = field(default_factory=list)
+    """Partitions that only one of the streams has, and commit-ts that are in another order."""
+
+    @property
+    def equal(self) -> bool:
+        return not self.differences and not self.partitions
+
+
+def compare_streams(
+    a: StreamSources,
+    b: StreamSources,
+    protocol: str | None = None,
+    ignored: Iterable[str] = EVERYTHING,
+    limit: int | None = None,
+    warn: Callable[[Iterable[str]], object] = tuple,
+) -> StreamComparison:
+    """Compare two streams of fixtures directories or Kafka topics.
+
+    Without `protocol` it is detected from the first message. At most `limit` differences are kept. One topic of
+    A and one of B are compared whatever their names. The events of a partition are held in memory from the first
+    message on that is not equal in every byte. Raises UserError for a
+    source or a message that cannot be read, DeliveryError if Kafka does not answer.
+    """
+    ignored = check_ignored(ignored)
+    comparison, identities = StreamComparison(), Identities()
+    schemas = _schemas(a), _schemas(b)
+    for one, other in _partition_pairs(partitions(a, warn), partitions(b, warn), comparison):
+        rests = _after_equal_messages(one, other, comparison, schemas[0] == schemas[1])
+        messages = [list(rest) for rest in rests]
+        for number, part in enumerate(messages):
+            comparison.messages[number] += len(part)
+        first = next(chain(*messages), None)
+        if first is None:
+            continue
+        protocol = protocol or protocol_of(first.key, first.value)
+        if protocol not in DECODERS:
+            raise UserError(f"unknown protocol {protocol!r}.{did_you_mean(protocol, DECODERS)}")
+        left, right = (
+            [event for message in part for event in events_of(message, protocol, ignored, known)]
+            for part, known in zip(messages, schemas, strict=True)
+        )
+        for difference in differences(left, right, identities, "order" in ignored):
+            if limit is None or len(comparison.differences) < limit:
+                comparison.differences.append(difference)
+            else:
+                comparison.more += 1
+    if disorder := identities.disorder():
+        comparison.partitions.append(disorder)
+    return comparison
+
+
+def check_ignored(names: Iterable[str]) -> frozenset[str]:
+    """Return the names as a set; raises UserError for one that cannot be ignored."""
+    for name in (chosen := frozenset(names)):
+        if name not in IGNORABLE:
+            raise UserError(f"{name!r} cannot be ignored.{did_you_mean(name, IGNORABLE)} Known: {', '.join(IGNORABLE)}")
+    return chosen
+
+
+def _partition_pairs(
+    a: Sequence[StreamPartition], b: Sequence[StreamPartition], comparison: StreamComparison
+) -> Iterator[tuple[StreamPartition, StreamPartition]]:
+    """Yield the partitions that both streams have, and note the others that have messages."""
+    topics = [list(dict.fromkeys(partition.topic for partition in side)) for side in (a, b)]
+    renamed = dict(zip(topics[1], topics[0])) if len(topics[0]) == len(topics[1]) == 1 else {}
+    there = {(renamed.get(partition.topic, partition.topic), partition.partition): partition for partition in b}
+    for one in a:
+        other = there.pop(one.place, None)
+        if other is None:
+            _note_single(one, "A", comparison)
+        else:
+            yield one, other
+    for other in there.values():
+        _note_single(other, "B", comparison)
+
+
+def _note_single(partition: StreamPartition, side: str, comparison: StreamComparison) -> None:
+    if count := sum(batch.num_rows for batch in partition.batches()):
+        comparison.messages[side == "B"] += count
+        comparison.partitions.append(
+            f"{partition.topic}/{partition.partition}: only in {side}, {counted(count, 'message')}"
+        )
+
+
+def _after_equal_messages(
+    a: StreamPartition, b: StreamPartition, comparison: StreamComparison, same_schemas: bool
+) -> tuple[Iterator[StreamMessage], Iterator[StreamMessage]]:
+    """Read both partitions by columns as long as keys and values are equal; return the messages after that.
+
+    Equal bytes say the same only with the same schemas.
+    """
+    streams = a.batches(), b.batches()
+    batches: list[pa.RecordBatch | None] = [None, None]
+    while same_schemas:
+        batches = [
+            batch if batch is not None and batch.num_rows else next(stream, None)
+            for batch, stream in zip(batches, streams, strict=True)
+        ]
+        one, other = batches
+        if one is None or other is None:
+            break
+        rows = min(one.num_rows, other.num_rows)
+        if not all(one.column(name)[:rows].equals(other.column(name)[:rows]) for name in ("key", "value")):
+            break
+        comparison.same_bytes += rows
+        comparison.messages = [count + rows for count in comparison.messages]
+        batches = [batch.slice(rows) for batch in (one, other)]
+    rests = [
+        chain([batch] if batch is not None else [], stream) for batch, stream in zip(batches, streams, strict=True)
+    ]
+    return _messages(a, rests[0]), _messages(b, rests[1])
+
+
+def _schemas(source: StreamSources) -> Mapping[int, str]:
+    """Return the schemas beside the messages, by id."""
+    sources = [source] if isinstance(source, str | Path) else source
+    return {id: schema for one in sources for id, schema in source_schemas(one).items()}
+
+
+def _messages(partition: StreamPartition, batches: Iterable[pa.RecordBatch]) -> Iterator[StreamMessage]:
+    for batch in batches:
+        columns = (batch.column(name).to_pylist() for name in ("offset", "key", "value"))
+        for offset, key, value in zip(*columns, strict=True):
+            yield StreamMessage(partition.topic, partition.partition, offset, key, value)

@@ -1,0 +1,261 @@
+"""Destinations of rows by the changefeed's dispatchers, recomputed from the columns of messages.
+
+The new row decides, or the old row of a DELETE. Values that messages do not contain are null, and the destination of
+a row with unknown values is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import Ints
+from simulator.errors import UserError
+from simulator.reader.decode import LOST
+from simulator.reader.decode.connect_texts import connect_cells, is_connect
+from simulator.reader.decode.row_texts import MEMBERS, value_text
+from simulator.reader.frame import UNKNOWN_CELL, Layout
+from simulator.releases import V8_5, Release
+from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.dispatch import ROW_ID, Route, Router, choose_partitions, dispatch_hashes, route, router
+from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
+from simulator.ticdc.dispatch.routing import matching_rule
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.model.table import Column, Table, row_id_column
+from simulator.tidb.syntax.definitions import TableName
+
+
+@dataclass(frozen=True)
+class DispatchRows:
+    """Rows of one layout by which the dispatcher decides: the new row, or the old row of a DELETE."""
+
+    layout: Layout
+    cells: Mapping[str, pa.Array]
+    """The columns, as texts of the messages."""
+
+    commit_ts: Ints
+    exact: Mask
+
+    def texts(self, column: Column, time_zone: str) -> tuple[pa.Array, Mask] | None:
+        """Return the TiDB texts of a column, TIMESTAMPs in a zone, and which of them are unknown; None if messages lack
+        the column. Raises UserError for a number that is no member of the ENUM or SET."""
+        if column.name not in self.layout.names:
+            return None
+        cells = self.cells[column.name]
+        kind = self.layout.types[self.layout.names.index(column.name)]
+        connect = is_connect(kind)
+        if connect:
+            cells = connect_cells(cells, column, kind, time_zone)
+        unknown = pc.fill_null(pc.equal(cells, UNKNOWN_CELL), False)
+        if pc.any(unknown).as_py():
+            cells = pc.if_else(unknown, None, cells)
+        lost = pc.fill_null(pc.match_substring(cells, LOST.encode()), False)
+        return (cells if connect else member_names(cells, column)), pc.or_(unknown, lost).to_numpy(zero_copy_only=False)
+
+
+def member_names(cells: pa.Array, column: Column) -> pa.Array:
+    """Replace the numbers of an ENUM or SET by names."""
+    if column.type.name not in MEMBERS:
+        return cells
+    encoded = cells.dictionary_encode()
+    texts = [value_text(None if cell is None else cell.decode(), column) for cell in encoded.dictionary.to_pylist()]
+    return pa.array([None if text is None else text.encode() for text in texts], pa.binary()).take(encoded.indices)
+
+
+@dataclass(frozen=True)
+class RowDestinations:
+    topic: str
+    among: Callable[[int], Ints]
+    """Returns the partitions of the rows, given the number of partitions."""
+
+    unknown_rows: Mask | None = None
+    """The rows whose partition is unknown; None for no row."""
+
+    keys: Ints | None = None
+    """The hash by which TiCDC groups rows besides the table; None if the table is all."""
+
+    why: str = ""
+    """Why some partitions are unknown."""
+
+
+Destination: TypeAlias = "Callable[[Table, DispatchRows], RowDestinations | str]"
+"""Returns the destinations of rows of a table under its name in messages, or a text that explains why none is known.
+Raises UserError for a table that the dispatchers refuse."""
+
+
+def upstream_table(rules: Router, tables: Iterable[Table]) -> Callable[[Table], Table | None]:
+    """Return a function from a table under its name in messages to the table in TiDB. It returns None if table routing
+    may have given the name to another table."""
+    if not rules.routes.rules:
+        return lambda sent: sent
+    names = {rules.routes.target(table.schema, table.name): (table.schema, table.name) for table in tables}
+
+    def source(sent: Table) -> Table | None:
+        name = names.get(TableName(sent.schema, sent.name))
+        return replace(sent, schema=name[0], name=name[1]) if name else None
+
+    return source
+
+
+def changefeed_destination(
+    changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
+) -> Destination:
+    """Return the destinations of a changefeed; `tables` are those whose names table routing may change."""
+    rules = router(changefeed, release)
+    source, routes = upstream_table(rules, tables), dict[int, tuple[Table, Table | None, Route | None]]()
+
+    def destination(sent: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
+        if id(sent) not in routes:
+            table = source(sent)
+            routes[id(sent)] = sent, table, route(rules, table) if table else None
+        # The table is kept with its route, so that no other can have its id.
+        _, table, to = routes[id(sent)]
+        if table is None or to is None:
+            return "table routing may have given several tables this name"
+        return _destinations(to, table, dispatch_rows)
+
+    return destination
+
+
+def layout_destination(changefeed: Changefeed, release: Release = V8_5) -> Destination:
+    """Return the destinations for tables known from layouts only (`decode.row_texts`). A destination that needs more
+    is unknown."""
+    rules = router(changefeed, release)
+
+    def destination(table: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
+        rule = matching_rule(rules, table.schema, table.name)[1]
+        name = rule.partition.lower()
+        if rules.routes.rules:
+            return "table routing may have given it this name"
+        if (name if name in release.dispatchers else "default") in UNCERTAIN and not _certain(release, rules):
+            return f"the default dispatcher of {release.name} goes by the table's keys, and its definition is not known"
+        if rule.index:
+            return f"its rows are dispatched by index {rule.index}, and its definition is not known"
+        try:
+            return _destinations(route(rules, table), table, dispatch_rows)
+        except UserError as error:
+            return f"its definition is not known: {error}"
+
+    return destination
+
+
+UNCERTAIN = ("default", "")
+
+
+def _certain(release: Release, rules: Router) -> bool:
+    """Return whether `default` needs only the table's name."""
+    return (
+        release.default_dispatcher in DISPATCHERS
+        or release.default_dispatcher == "old-value"
+        and (rules.enable_old_value)
+    )
+
+
+def _destinations(to: Route, table: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
+    columns = {column.name: column for column in table.columns}
+    inexact = ~dispatch_rows.exact if to.groups_by == "commit_ts" else None
+    if inexact is not None and inexact.all():
+        return "its rows are dispatched by commit-ts, which messages do not have without the TiDB extension"
+    texts, unknown_rows = dict[str, pa.Array](), inexact
+    key = row_id_column(table) if to.dispatcher == ROW_ID else None
+    if to.dispatcher == ROW_ID and key is None:
+        return "its rows are dispatched by row id, which messages do not have"
+    for name in dict.fromkeys([*(source for _, source in to.hashed if source), *([key] if key else [])]):
+        column_texts = dispatch_rows.texts(columns[name], to.time_zone)
+        if column_texts is None:
+            return f"its messages do not have column {name}, by which its rows are dispatched"
+        texts[name], unknown = column_texts
+        if unknown.any():
+            unknown_rows = unknown if unknown_rows is None else unknown_rows | unknown
+    # TIMESTAMPs are in the zone already
+    hashed = dispatch_hashes(replace(to, time_zone=""), table, texts, len(dispatch_rows.commit_ts))
+    row_id = _row_ids(columns[key], texts[key]) if key else pa.nulls(len(hashed), pa.int64())
+    keys = hashed.astype(np.int64) if to.groups_by == "hash" else None
+    return RowDestinations(
+        to.topic,
+        lambda count: choose_partitions(to, hashed, dispatch_rows.commit_ts, row_id, count),
+        unknown_rows,
+        keys,
+        "messages do not tell the columns by which they are dispatched",
+    )
+
+
+def _row_ids(column: Column, texts: pa.Array) -> pa.Array:
+    """Return integer handles as signed numbers with the same bits."""
+    kind = pa.uint64() if column.type.unsigned else pa.int64()
+    return pc.cast(pc.cast(texts, pa.string()), kind).view(pa.int64())
+
+
+OrderScope: TypeAlias = "Callable[[Table], str]"
+"""Returns the rows among which TiCDC keeps the order: those of the `table`, of one `hash`, or of one `commit_ts`."""
+
+
+def order_by_table(table: Table) -> str:
+    """The order of releases before 7.4."""
+    return "table"
+
+
+def order_scope(changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()) -> OrderScope:
+    """Since 7.4 order is kept only among rows of one partition key (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
+    rules = router(changefeed, release)
+    source, known = upstream_table(rules, tables), dict[int, tuple[Table, str]]()
+
+    def order(sent: Table) -> str:
+        if id(sent) not in known:
+            table = source(sent)
+            known[id(sent)] = sent, _order(rules, table, release)
+        return known[id(sent)][1]
+
+    return order
+
+
+def _order(rules: Router, table: Table | None, release: Release) -> str:
+    if not release.group_by_partition_key:
+        return "table"
+    if table is None:
+        return "hash"
+    try:
+        return route(rules, table).groups_by
+    except UserError:
+        return "hash"
+
+
+def one_partition(
+    changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
+) -> Callable[[Table], bool]:
+    """Return whether all changes of a row go to one partition, whatever its columns outside of the handle key are."""
+    rules = router(changefeed, release)
+    source = upstream_table(rules, tables)
+
+    def together(sent: Table) -> bool:
+        table = source(sent)
+        try:
+            to = None if table is None else route(rules, table)
+        except UserError:
+            to = None
+        if to is None or table is None:
+            return False
+        if to.groups_by == "commit_ts":
+            return False
+        return to.dispatcher == ROW_ID or {name for _, name in to.hashed if name} <= set(handle_key(table))
+
+    return together
+
+
+PartitionCountSpans: TypeAlias = "Mapping[str, tuple[PartitionCountSpan, ...]]"
+
+
+@dataclass(frozen=True)
+class PartitionCountSpan:
+    """The number of partitions of a topic for rows with after < commit-ts ≤ until. Where two spans overlap, both are
+    valid."""
+
+    after: int
+    until: int
+    count: int

@@ -1,0 +1,163 @@
+"""A decoded batch as NumPy arrays for the checks. Table numbers are stable within a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import ROW, WATERMARK, Ints, ints
+from simulator.reader.contract.stream_spec import StreamSpec
+from simulator.reader.contract.summary import NEVER, BroadcastDdl, PartitionSummary, ProgressSamples
+from simulator.reader.contract.violations import Violation, ViolationCounter
+from simulator.reader.frame import Layout
+from simulator.reader.records import TopicPartition
+
+MOST_SAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class EventArrays:
+    """The events of a batch (EVENT_SCHEMA) as arrays, the partition they are in, and its violations so far."""
+
+    summary: PartitionSummary
+    """Of the partition, up to this batch."""
+
+    spec: StreamSpec
+    counter: ViolationCounter
+    batch: pa.RecordBatch
+    layouts: Sequence[Layout]
+    offset: Ints
+    ts: Ints
+    kind: Ints
+    op: Ints
+    """0 for other events than row changes."""
+
+    exact: Mask
+    layout: Ints
+    """-1 for other events."""
+
+    table: Ints
+    """Number of `db.table`; -1 for other events."""
+
+    names: Sequence[str]
+    """`db.table` by number."""
+
+    low: Ints
+    """The highest watermark before each event, -1 for none; one element more, for the event after the batch."""
+
+    @property
+    def place(self) -> TopicPartition:
+        return self.summary.place
+
+    @property
+    def rows(self) -> Ints:
+        """Return the indexes of row changes."""
+        return np.flatnonzero(self.kind == ROW)
+
+    def at(self, kind: int) -> Ints:
+        return np.flatnonzero(self.kind == kind)
+
+    def statement(self, at: int) -> BroadcastDdl:
+        values = (self.batch.column(name)[at].as_py() or "" for name in ("schema", "table", "text", "type"))
+        return BroadcastDdl(int(self.ts[at]), *values)
+
+    def name(self, at: int) -> str:
+        """Return `db.table` of a row."""
+        return self.names[int(self.table[at])]
+
+    def report(self, check: str, at: Ints, describe: Callable[[int], str], by_table: bool = True) -> None:
+        """Count these events as violations; descriptions are made only for those that are kept."""
+        if not len(at):
+            return
+        tables = self.table[at] if by_table else np.full(len(at), -1)
+        for number in np.unique(tables).tolist():
+            of_table, name = at[tables == number], "" if number < 0 else self.names[number]
+            kept = of_table[: self.counter.room(check, name)].tolist()
+            for each in kept:
+                self.counter.add(Violation(check, *self.place, int(self.offset[each]), describe(each), name))
+            self.counter.more(check, name, len(of_table) - len(kept))
+
+
+class TableNumbers:
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.schemas: list[tuple[str, str]] = []
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._by_layout: list[int] = []
+
+    def of(self, schema: str, table: str) -> int:
+        number = self._numbers.setdefault((schema, table), len(self.names))
+        if number == len(self.names):
+            self.names.append(f"{schema}.{table}")
+            self.schemas.append((schema, table))
+        return number
+
+    def of_layouts(self, layouts: Sequence[Layout]) -> Ints:
+        """Return the table number by layout index, followed by -1 for events without a layout."""
+        self._by_layout += [self.of(each.schema, each.table) for each in layouts[len(self._by_layout) :]]
+        return np.array([*self._by_layout, -1], np.int64)
+
+
+def event_arrays(
+    summary: PartitionSummary,
+    spec: StreamSpec,
+    counter: ViolationCounter,
+    batch: pa.RecordBatch,
+    layouts: Sequence[Layout],
+    names: TableNumbers,
+    low: int,
+) -> EventArrays:
+    """Convert a batch; `low` is the highest watermark before it."""
+    kind, ts = ints(batch, "kind"), ints(batch, "commit_ts")
+    layout = np.asarray(batch.column("layout").fill_null(-1), np.int64)
+    return EventArrays(
+        summary,
+        spec,
+        counter,
+        batch,
+        layouts,
+        ints(batch, "offset"),
+        ts,
+        kind,
+        ints(batch, "op"),
+        np.asarray(batch.column("exact").fill_null(False)),
+        layout,
+        names.of_layouts(layouts)[layout],
+        names.names,
+        np.maximum.accumulate(np.concatenate(([low], np.where(kind == WATERMARK, ts, NEVER)))),
+    )
+
+
+class Sampler:
+    """Collects the progress samples of a partition for the report's charts. When there are too many, every other one is
+    dropped, so that they stay evenly spread."""
+
+    def __init__(self) -> None:
+        self._samples: npt.NDArray[np.int64] = np.zeros((0, 4), np.int64)
+        self._row, self._seen, self._stride = NEVER, 0, 1
+
+    def take(self, events: EventArrays, timestamps: Ints | None) -> None:
+        """Add a sample for each watermark of the batch, and for its last record."""
+        newest = np.maximum(np.maximum.accumulate(np.where(events.kind == ROW, events.ts, NEVER)), self._row)
+        self._row = int(newest[-1])
+        places = np.union1d(events.at(WATERMARK), [len(events.ts) - 1])
+        places = places[(self._seen + np.arange(len(places))) % self._stride == 0]
+        self._seen += len(places)
+        when = np.full(len(events.ts), -1) if timestamps is None else timestamps
+        samples = np.stack([each[places] for each in (events.offset, when, events.low[1:], newest)], axis=1)
+        self._samples = np.concatenate((self._samples, samples))
+        while len(self._samples) > MOST_SAMPLES:
+            self._samples = self._samples[::2]
+            self._stride *= 2
+
+    def forget(self) -> None:
+        """Drop the samples so far."""
+        self._samples = self._samples[:0]
+
+    def samples(self) -> ProgressSamples:
+        return ProgressSamples(*self._samples.T)

@@ -1,0 +1,242 @@
+"""Writes decoded events again as the changefeed would: what a message is held against as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns import row_image
+from simulator.columns.change_frame import UPDATE, Ints, by_table, ints
+from simulator.columns.row_image import LazyCells
+from simulator.reader.contract.destinations import upstream_table
+from simulator.reader.contract.possible_values import check_values, defaults_like_null, texts_like_null, zeros_as_null
+from simulator.reader.decode import DECODERS
+from simulator.reader.decode.row_images import row_images, with_cells, with_nulls, with_values
+from simulator.reader.frame import UNKNOWN_CELL, Layout
+from simulator.releases import Release
+from simulator.ticdc import key_bytes
+from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, TableInfo
+from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids, with_schema_ids
+from simulator.ticdc.dispatch import route, router
+from simulator.ticdc.older_rows import later_columns, untyped_cell
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.model.table import Table, visible_columns
+
+NO_LIMIT = 1 << 40
+"""Bytes of a message: which rows were too large, the messages say."""
+
+SOME_ID = 1
+"""Stands for ids and versions, which are not compared."""
+
+T = TypeVar("T")
+
+Written = tuple[tuple[bytes | None, bytes], Mapping[int, str]]
+"""Key and value of a message, and the schemas that it names, by id."""
+
+
+@dataclass(frozen=True)
+class RewrittenRows:
+    """Rows as messages of one row each, in the order of `at`."""
+
+    at: Ints
+    """Indexes of the rows."""
+
+    messages: Messages
+    schemas: Mapping[int, str]
+    """The schemas that the messages name, by id."""
+
+
+@dataclass(frozen=True)
+class MessageWriter:
+    changefeed: Changefeed
+    release: Release
+    tables: tuple[Table, ...]
+    """Those whose names table routing may change."""
+
+    _known: dict[tuple[int, str], tuple[Table, object]] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def options(self) -> CodecOptions:
+        options = replace(self.changefeed.codec, max_message_bytes=NO_LIMIT)
+        if options.stores_rows and options.protocol in DECODERS:  # rows are read without their ends
+            return replace(options, terminator="")
+        return options
+
+    def rows(
+        self,
+        rows: pa.RecordBatch,
+        layout: Layout,
+        table: Table,
+        nulls: Collection[str] = (),
+        lacking: Collection[str] = (),
+    ) -> Iterator[RewrittenRows]:
+        """Yield rows (EVENT_SCHEMA) of one layout and table as the changefeed writes them.
+
+        A cell that the message does not have counts as NULL, and in the columns `nulls` one that may stand for it. The
+        rows are older than the columns `lacking`.
+        Raises SimulatorError and ValueError for rows that no message can have.
+        """
+        codec, options = CODECS[self.options.protocol], self.options
+        before, after = self._images(rows, layout, table, nulls, lacking)
+        row_ids = _row_ids(rows, before, after, table)
+        large = pc.or_(rows.column("only_handle"), pc.is_valid(rows.column("stored_at")))
+        shortens = codec.large_message_option(options, self.release) != "none"
+        for partition, at in _by_partition(rows, table):
+            places, manager = pa.array(at), SchemaManager()
+            changes = replace(
+                RowChanges(
+                    table,
+                    partition,
+                    *(each.take(places) for each in (rows.column("commit_ts"), row_ids, before, after)),
+                ),
+                selected=self._selected_columns(table),
+                table_id=SOME_ID,
+                version=SOME_ID,
+                snapshot_version=SOME_ID,
+                topic=self.changefeed.topic,
+                large=large.take(places) if shortens else None,
+            )
+            encoded = with_schema_ids(codec.encode(changes, options, self.release), manager)
+            messages = codec.frame(encoded, np.arange(len(at)), options, self.release)
+            yield RewrittenRows(at, messages, _texts(manager))
+
+    def watermark(self, ts: int) -> Written | None:
+        """Return the message of a watermark, and the schemas that it names; None if the protocol has none."""
+        codec, options, manager = CODECS[self.options.protocol], self.options, SchemaManager()
+        entry = codec.watermark(ts, options, self.release)
+        if entry is None:
+            return None
+        if codec.control_schemas is not None:
+            entry = entry_with_ids(entry, codec.control_schemas(None, options, self.release), manager)
+        return codec.message(entry, options, self.release), _texts(manager)
+
+    def statement_schemas(self, databases: Iterable[str]) -> frozenset[tuple[str, ...]]:
+        """Return the schemas of key and value that the statements of databases may name; none if they name none."""
+        schemas = CODECS[self.options.protocol].control_schemas
+        if schemas is None:
+            return frozenset()
+        found = (schemas(database, self.options, self.release) for database in {*databases})
+        return frozenset(tuple(schema.text for schema in pair) for pair in found)
+
+    def bootstrap(self, table: Table, ts: int) -> tuple[bytes | None, bytes]:
+        """Return key and value of the message with a table's schema, in a protocol that has one."""
+        codec, options = CODECS[self.options.protocol], self.options
+        assert codec.bootstrap is not None
+        return codec.message(
+            codec.bootstrap(TableInfo(table, SOME_ID, SOME_ID), ts, options, self.release), options, self.release
+        )
+
+    def like_null(self, table: Table) -> Mapping[str, str]:
+        """Return what messages do not distinguish from NULL, as `replay.normalize.LikeNull` does."""
+        return self._of_table(table, "null", lambda: texts_like_null(table, self.options, self.release))
+
+    def defaults_like_null(self, table: Table) -> Sequence[str]:
+        """Return the columns whose default messages do not distinguish from NULL."""
+        columns = defaults_like_null(table, self.options, self.release)
+        return [column.name for column in columns if column.name in self.like_null(table)] if columns else ()
+
+    def _images(
+        self, rows: pa.RecordBatch, layout: Layout, table: Table, nulls: Collection[str], lacking: Collection[str]
+    ) -> tuple[pa.Array, pa.Array]:
+        fidelity = CODECS[self.options.protocol].fidelity(self.options, self.release)
+        before, after = row_images(rows, layout, table, fidelity)
+        blind = pa.array(ints(rows, "op") == UPDATE)
+        before = pc.if_else(pc.and_(blind, pc.is_null(before)), after, before)
+        before, after = (
+            _without_unknown(image, rows.column(side), layout, table)
+            for side, image in (("before", before), ("after", after))
+        )
+        if lacking:
+            rewritten = pc.fill_null(pc.equal(before, after), False)  # by MODIFY COLUMN
+            before = with_cells(before, table, dict.fromkeys(lacking))
+            after = pc.if_else(rewritten, before, after)
+        for image in (before, after):
+            check_values(image, table)
+        self._check_key(pc.coalesce(after, before), layout, table)
+        if zeros := self._of_table(table, "zeros", lambda: zeros_as_null(table, self.options, self.release)):
+            names = [column.name for column in visible_columns(table)]
+            before, after = (with_values(side, names, zeros) for side in (before, after))
+        if lacking:
+            before = with_cells(before, table, self._older_cells(table, lacking))
+            after = pc.if_else(rewritten, before, after)
+        likely = {name: text for name, text in self.like_null(table).items() if name in nulls} if nulls else {}
+        if likely:
+            names = [column.name for column in visible_columns(table)]
+            before, after = (with_nulls(side, names, likely) for side in (before, after))
+        return before, after
+
+    def _check_key(self, images: pa.Array, layout: Layout, table: Table) -> None:
+        """Raise ValueError for NULL in a column of the handle key, which is NOT NULL, unless it may stand for a value."""
+        cells = LazyCells(images, [column.name for column in visible_columns(table)])
+        for name in handle_key(table):
+            if name in layout.names and name not in self.like_null(table):
+                if pc.any(pc.and_(images.is_valid(), cells[name].is_null())).as_py():
+                    raise ValueError(f"NULL in column {name!r} of the handle key")
+
+    def _older_cells(self, table: Table, lacking: Collection[str]) -> Mapping[str, bytes | None]:
+        columns = (column for column in visible_columns(table) if column.name in lacking)
+        return {column.name: untyped_cell(column, self.release) for column in columns}
+
+    def later_columns(self, table: Table) -> Sequence[str]:
+        """Return the columns that rows may be older than and of which old values say so, in the order of their
+        creation."""
+        names = later_columns(table, self.release)
+        return [column.name for column in sorted(table.columns, key=lambda each: each.id) if column.name in names]
+
+    def _selected_columns(self, table: Table) -> frozenset[str] | None:
+        def selected() -> frozenset[str] | None:
+            rules = router(self.changefeed, self.release)
+            return route(rules, upstream_table(rules, self.tables)(table) or table).selected
+
+        return self._of_table(table, "selected", selected)
+
+    def _of_table(self, table: Table, what: str, find: Callable[[], T]) -> T:
+        """Return what `find` returned the first time for a table."""
+        if (id(table), what) not in self._known:
+            # The table is kept with its property, so that no other can have its id.
+            self._known[id(table), what] = table, find()
+        return self._known[id(table), what][1]  # type: ignore[return-value]
+
+
+def _texts(manager: SchemaManager) -> Mapping[int, str]:
+    return {number: schema.text for number, schema in manager.known.items()}
+
+
+def _by_partition(rows: pa.RecordBatch, table: Table) -> Iterable[tuple[int | None, Ints]]:
+    """Yield the places of the rows of each partition, by its id; None for a table without partitions."""
+    if table.partitioning is None:
+        return [(None, np.arange(len(rows)))]
+    return by_table(np.asarray(rows.column("ptn").fill_null(SOME_ID)))
+
+
+def _row_ids(rows: pa.RecordBatch, before: pa.Array, after: pa.Array, table: Table) -> pa.Array:
+    """Return the row ids of rows; which one a `_tidb_rowid` is, only the message tells."""
+    columns = [column.name for column in visible_columns(table)]
+    known = key_bytes.row_ids_from_column(table, LazyCells(pc.coalesce(after, before), columns))
+    return pc.fill_null(rows.column("rid"), SOME_ID) if known is None else known
+
+
+def _without_unknown(images: pa.Array, sent: pa.Array, layout: Layout, table: Table) -> pa.Array:
+    """Return images with the text of the message in place of unknown cells, which stand for values that it does not
+    tell exactly, and with NULL where it has none."""
+    if images.null_count == len(images) or not pc.any(pc.match_substring(images, UNKNOWN_CELL)).as_py():
+        return images
+    if sent.null_count > images.null_count:  # an old row that the message does not have
+        sent = pc.coalesce(sent, pa.scalar(row_image.joined([UNKNOWN_CELL] * len(layout.names))))
+    there = row_image.split(images.drop_null(), len(visible_columns(table)))
+    texts = row_image.named(sent.filter(images.is_valid()), layout.names)
+    none, cells = pa.scalar(None, pa.binary()), []
+    for place, column in enumerate(visible_columns(table)):
+        text = texts.get(column.name)
+        cells.append(_known(there.cells(place), none if text is None else _known(text, none)))
+    return row_image.restore_nulls(row_image.pack(cells), images)
+
+
+def _known(cells: pa.Array, other: pa.Array | pa.Scalar) -> pa.Array:
+    return pc.if_else(pc.fill_null(pc.equal(cells, UNKNOWN_CELL), False), other, cells)

@@ -1,0 +1,198 @@
+"""The properties that a stream must have, derived from its changefeed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from simulator.columns.change_frame import Ints
+from simulator.reader.contract.destinations import (
+    Destination,
+    OrderScope,
+    PartitionCountSpans,
+    changefeed_destination,
+    layout_destination,
+    one_partition,
+    order_by_table,
+    order_scope,
+)
+from simulator.reader.contract.message_writer import MessageWriter
+from simulator.reader.statements import ExpectedStatement
+from simulator.releases import V8_5, Release
+from simulator.sinks import claim_check
+from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.codec import Fidelity
+from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD
+from simulator.ticdc.dispatch import route, router, sent_table
+from simulator.ticdc.split import operation_order, split_rule
+from simulator.tidb.model.table import Table
+
+UNBOUNDED = 1 << 62
+"""Stands for a size that is unknown."""
+
+
+@dataclass(frozen=True)
+class StreamSpec:
+    protocol: str
+    partitions: Mapping[str, int]
+    """Topic → number of partitions, including empty ones."""
+
+    tables: Mapping[tuple[str, str], Table]
+    """By schema and name."""
+
+    destination: Destination | str
+    """Returns the destination of a table's rows; a text explains why it is unknown."""
+
+    max_message_bytes: int = 10485760
+    max_batch_size: int = 16
+    record_overhead: int = RECORD_OVERHEAD
+    """Bytes that the release adds to the size of key and value."""
+
+    large_rows: bool = False
+    """Whether a single row may exceed max_message_bytes, as in releases that do not check."""
+
+    watermarks: bool | None = True
+    """Whether the protocol has watermarks with these options; None if that is not known."""
+
+    bare_deletes: bool = False
+    """Whether the DELETE of a row without a primary key has neither key nor value, as in Avro of the new
+    architecture."""
+
+    fidelity: Fidelity = Fidelity()
+
+    stages: Callable[[Table], Mapping[str, int]] | None = None
+    """Returns the order of a table's row changes at one commit-ts, by kind; empty if TiCDC keeps no order."""
+
+    ddl_in_every_partition: bool | None = True
+    """False if DDL is in partition 0 only; None if that is not known."""
+
+    restarts: bool = False
+    """Whether rows may be repeated, as after a restart of the changefeed."""
+
+    finished: bool = True
+    """Whether the run is complete, so that a watermark covers the last row."""
+
+    stored: Callable[[str], bytes] | None = None
+    """Reads the file at a claim-check location. None: such rows are limited to their handle key."""
+
+    later: tuple[tuple[int, Mapping[tuple[str, str], Table]], ...] = ()
+    """The tables after each statement that changes them, with its commit-ts, in order (`definitions`)."""
+
+    complete: bool = True
+    """Whether the stream has no other tables. Otherwise rows of unknown tables are checked as far as possible."""
+
+    by_layout: Destination | str = "its definition is not known"
+    """Returns the destination of rows of a table that is known from its messages only (`decode.row_texts`)."""
+
+    files: bool = False
+    """Whether it consists of files on a storage: rows have no destination, and the only watermark is the last event."""
+
+    schemas: Mapping[int, str] = field(default_factory=dict)
+    """Those of a registry, by id."""
+
+    one_partition: Callable[[Table], bool] = lambda table: True
+    """Whether all changes of a row are in one partition."""
+
+    any_time: Mapping[tuple[str, str], tuple[Table, ...]] = field(default_factory=dict)
+    """All definitions of each table, for rows that have no commit-ts to tell which one is theirs."""
+
+    writer: MessageWriter | None = None
+    """Writes messages as the changefeed does; None if it is not known how."""
+
+    statements: tuple[ExpectedStatement, ...] | None = None
+    """The statements that were sent, in order of their commit-ts; None if nobody tells."""
+
+    statement_times: tuple[int, ...] | None = None
+    """When statements were, sent or not, ascending; None if nobody tells. Ids of tables may be others after each."""
+
+    orders: OrderScope = order_by_table
+    grown: PartitionCountSpans = field(default_factory=dict)
+    """When topics that got more partitions had how many."""
+
+    @property
+    def all_tables(self) -> list[Table]:
+        """All definitions of tables, each once."""
+        every = (self.tables, *(tables for _, tables in self.later))
+        return list({id(table): table for tables in every for table in tables.values()}.values())
+
+    def definitions(self, schema: str, table: str) -> tuple[Ints, list[Table | None]]:
+        """Return the definitions of a table, and the commit-ts above which each but the first one applies,
+        ascending."""
+        name = schema, table
+        since, versions = list[int](), [self.tables.get(name)]
+        for ts, tables in self.later:
+            if tables.get(name) is not versions[-1]:
+                since.append(ts)
+                versions.append(tables.get(name))
+        return np.array(since, np.int64), versions
+
+
+def stream_spec_of(
+    changefeed: Changefeed,
+    tables: Iterable[Table],
+    partitions: Mapping[str, int],
+    finished: bool = True,
+    restarts: bool = False,
+    release: Release = V8_5,
+) -> StreamSpec:
+    options, tables = changefeed.codec, list(tables)
+    codec = CODECS[options.protocol]
+    sizes = codec.sizes(options, release)
+    split = split_rule(release, changefeed.output_raw_change_event, options.enable_old_value, changefeed.active_active)
+    fidelity = replace(
+        codec.fidelity(options, release),
+        moves_rows=not split.keys or split.several,
+        deletes_absent="none" if options.enable_old_value else release.empty_deletes,
+        drops_deletes=release.soft_deletes,
+        ends_marked=release.soft_deletes and not changefeed.active_active,
+    )
+    return StreamSpec(
+        protocol=options.protocol,
+        partitions=partitions,
+        tables=sent_tables(changefeed, tables, release),
+        destination=changefeed_destination(changefeed, release, tables),
+        by_layout=layout_destination(changefeed, release),
+        orders=order_scope(changefeed, release, tables),
+        one_partition=one_partition(changefeed, release, tables),
+        max_message_bytes=sizes.max_message_bytes,
+        max_batch_size=sizes.max_batch_size,
+        record_overhead=sizes.record_overhead,
+        large_rows=sizes.large_rows,
+        watermarks=codec.has_watermarks(options, release),
+        bare_deletes=codec.has_bare_deletes(release) and (not tables or not all(table.primary_key for table in tables)),
+        fidelity=fidelity,
+        stages=stages_of(changefeed, release, tables),
+        ddl_in_every_partition=codec.broadcasts_ddl(release),
+        stored=partial(claim_check.read, uri=options.claim_check_storage_uri)
+        if options.claim_check_storage_uri
+        else None,
+        restarts=restarts,
+        finished=finished,
+    )
+
+
+def sent_tables(
+    changefeed: Changefeed, tables: Iterable[Table], release: Release = V8_5
+) -> dict[tuple[str, str], Table]:
+    """Return the tables by their names in messages, renamed accordingly."""
+    rules = router(changefeed, release)
+    called = [sent_table(route(rules, table), table) for table in tables]
+    return {(table.schema, table.name): table for table in called}
+
+
+def stages_of(
+    changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
+) -> Callable[[Table], Mapping[str, int]]:
+    """Return the order of row changes at one commit-ts. Since 7.4 TiCDC keeps it only among rows of one partition key,
+    so that tables whose partitions have several keys have no order (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
+    rule = split_rule(
+        release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value, changefeed.active_active
+    )
+    fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
+    stages = operation_order(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
+    order = order_scope(changefeed, release, tables)
+    return lambda sent: {} if order(sent) == "hash" else stages

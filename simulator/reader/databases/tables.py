@@ -1,0 +1,195 @@
+"""The expected tables in a database: where each one is, which of its columns are compared, and its rows.
+
+A table is looked for in the schema of its name, and in the database or default schema of the URL.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from simulator.columns import row_image
+from simulator.errors import UserError, did_you_mean
+from simulator.reader.databases.urls import batches, connect, readable
+from simulator.reader.frame import UNKNOWN_CELL
+from simulator.reader.replay.frame import ImagePairSource, Report
+from simulator.reader.replay.states import Gaps, StateRows, column_gaps, state_table_numbers
+from simulator.reader.replay.table_timeline import TableHistory, TableTimeline
+from simulator.tidb.model.table import Table, visible_columns
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Inspector
+    from sqlalchemy.engine.interfaces import ReflectedColumn
+
+
+@dataclass(frozen=True)
+class DatabaseTables:
+    sources: tuple[ImagePairSource, ...]
+    """Rows of each table, as image pairs of the snapshot before a stream."""
+
+    gaps: Gaps
+
+
+def open_tables(url: str, timeline: TableTimeline) -> DatabaseTables:
+    """Find the tables of the timeline; raises UserError if the database cannot be read."""
+    numbers = state_table_numbers(timeline, False).values()
+    tables = [timeline.tables[number].table for number in numbers]
+    sources: list[ImagePairSource] = []
+    gaps = Gaps()
+    with connect(url) as connection, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about types that SQLAlchemy does not know
+        found = _Search(connection, tables)
+        for number in numbers:
+            history = timeline.tables[number]
+            place = found.place(history.table)
+            if isinstance(place, Gaps):
+                gaps += place
+                continue
+            try:
+                with readable(url):
+                    query, left = _query(connection, found.inspector, place, history.table)
+            except UserError as error:
+                connection.rollback()
+                gaps += _unreadable_rows(history, error)
+                continue
+            gaps += left
+            sources.append(partial(_read, url, query, StateRows(number, history, False, of_consumer=True)))
+    return DatabaseTables(tuple(sources), gaps)
+
+
+Place = tuple[str | None, str]
+"""Schema and name of a table in the database."""
+
+
+class _Search:
+    """Looks tables up, each schema once."""
+
+    def __init__(self, connection: Connection, tables: Sequence[Table]) -> None:
+        from sqlalchemy import inspect
+
+        self.inspector: Inspector = inspect(connection)
+        self._names: dict[str | None, list[str]] = {}
+        self._schemas = self.inspector.get_schema_names()
+        self._default = self.inspector.default_schema_name
+        self._named_in_url = connection.dialect.name in ("mysql", "mariadb")
+        self._count: dict[str, int] = {}
+        for table in tables:
+            self._count[table.name.casefold()] = self._count.get(table.name.casefold(), 0) + 1
+
+    def place(self, table: Table) -> Place | Gaps:
+        """Return where a table is, or what its absence leaves open."""
+        title = f"{table.schema}.{table.name}"
+        shared = self._count[table.name.casefold()] > 1
+        schemas = self._candidates(table, shared)
+        for schema in dict.fromkeys(schemas):
+            names = _of_that_name(self._relations(schema), table.name)
+            if len(names) > 1:
+                why = f"{' and '.join(map(repr, names))} are there, and none has exactly that name"
+                return Gaps(((f"rows of {title}", why),), frozenset((title,)))
+            if names:
+                return schema, names[0]
+        there = self._relations(self._default) if self._default else []
+        if shared and _of_that_name(there, table.name):
+            why = (
+                f"several expected tables have that name, and none of them is known to be the one in {self._default!r}"
+            )
+            return Gaps(((f"rows of {title}", why),), frozenset((title,)))
+        looked = ", ".join(map(repr, dict.fromkeys(schemas))) or repr(table.schema)
+        hint = did_you_mean(table.name, there)
+        return Gaps(notes=(f"{title}: the database has no such table, looked for in {looked}.{hint}",))
+
+    def _candidates(self, table: Table, shared: bool) -> list[str]:
+        """Return the schemas that may have a table, in order; `shared` is whether another one has its name."""
+        own = _of_that_name(self._schemas, table.schema)
+        default = [] if self._default is None else [self._default]
+        if self._named_in_url and default:  # beside it may be the tables that were replicated
+            return default if not shared or default[0] in own else []
+        return [*own, *([] if shared else default)]
+
+    def _relations(self, schema: str | None) -> list[str]:
+        """Return the names of tables and views."""
+        if schema not in self._names:
+            self._names[schema] = [*self.inspector.get_table_names(schema), *self.inspector.get_view_names(schema)]
+        return self._names[schema]
+
+
+def _of_that_name(names: Sequence[str], wanted: str) -> list[str]:
+    """Return the name if it is there, else those that differ in the case of letters."""
+    return [wanted] if wanted in names else [name for name in names if name.casefold() == wanted.casefold()]
+
+
+def _query(connection: Connection, inspector: Inspector, place: Place, table: Table) -> tuple[TableQuery, Gaps]:
+    from simulator.reader.databases import columns as reading
+
+    dialect, quote = connection.dialect, connection.dialect.identifier_preparer.quote_identifier
+    reflected = inspector.get_columns(place[1], place[0])
+    there: dict[str, ReflectedColumn] = {}
+    for column in visible_columns(table):
+        found = _column(reflected, column.name)
+        if found is not None:
+            there[column.name] = found
+    known = {found["name"]: name for name, found in there.items()}
+    unusable = {
+        column.name: why
+        for column in visible_columns(table)
+        if column.name in there and (why := reading.why_not_compared(dialect.name, there[column.name]["type"], column))
+    }
+    quoted = ".".join(quote(name) for name in place if name is not None)
+    columns = [column for column in visible_columns(table) if column.name in there and column.name not in unusable]
+    if dialect.name == "sqlite":
+        named = [(column, quote(there[column.name]["name"])) for column in columns]
+        unusable |= reading.vague_values(connection, quoted, named)
+    expressions = [
+        reading.EXPRESSIONS[dialect.name](quote(there[column.name]["name"]), there[column.name]["type"], column.type)
+        for column in columns
+    ]
+    sql = f"SELECT {', '.join(expressions) or '1'} FROM {quoted}"
+    names = [known.get(column["name"], column["name"]) for column in reflected]
+    return TableQuery(sql, tuple(column.name for column in columns)), column_gaps(table, names, unusable)
+
+
+def _column(reflected: Sequence[ReflectedColumn], name: str) -> ReflectedColumn | None:
+    names = _of_that_name([column["name"] for column in reflected], name)
+    return next((column for column in reflected if column["name"] in names), None)
+
+
+@dataclass(frozen=True)
+class TableQuery:
+    sql: str
+    columns: tuple[str, ...]
+    """The columns that it reads, in its order."""
+
+
+def _unreadable_rows(history: TableHistory, error: UserError) -> Gaps:
+    return Gaps(((f"rows of {history}", str(error)),), frozenset((str(history),)))
+
+
+def _read(url: str, query: TableQuery, rows: StateRows, report: Report) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a table as image pairs; report the Gaps if they cannot be read."""
+    with connect(url) as connection:
+        try:
+            with readable(url):
+                yield from _image_pairs(connection, query, rows)
+        except UserError as error:
+            report(_unreadable_rows(rows.history, error))
+
+
+def _image_pairs(connection: Connection, query: TableQuery, rows: StateRows) -> Iterator[pa.RecordBatch]:
+    from simulator.reader.databases.columns import cells
+
+    columns = visible_columns(rows.history.table)
+    wanted = [column.name for column in columns]
+    places = {name: place for place, name in enumerate(query.columns)}
+    for batch in batches(connection, query.sql):
+        values = list(zip(*batch, strict=True))
+        unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), len(batch))
+        made = [
+            cells(column, values[places[column.name]], connection.dialect.name) if column.name in places else unknown
+            for column in columns
+        ]
+        yield from rows.image_pairs(row_image.pack(made), wanted)

@@ -1,0 +1,89 @@
+"""Decodes messages into events, for people and for the checks. It shares no code with the encoders, so that it finds
+their mistakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from simulator.errors import UserError, did_you_mean
+from simulator.files import PARSE_ERRORS, parse_error_reason
+from simulator.reader.decode import avro, canal_json, debezium, debezium_avro, maxwell, open_protocol, simple
+from simulator.reader.decode import stream_events as stream
+from simulator.reader.decode.stream_events import *
+from simulator.reader.decode.whole_messages import claim_check_message
+
+DECODERS = {
+    "open-protocol": open_protocol.DECODER,
+    "canal-json": canal_json.DECODER,
+    "debezium": debezium.DECODER,
+    "debezium-avro": debezium_avro.DECODER,
+    "simple": simple.DECODER,
+    "avro": avro.DECODER,
+    "maxwell": maxwell.DECODER,
+}
+"""By TiCDC's name of the protocol; one that is recognised by more comes before the other."""
+
+
+def protocol_of(key: bytes | None, value: bytes | None) -> str:
+    """Return the protocol that a message looks like; raises UserError if there is none."""
+    for name, decoder in DECODERS.items():
+        if decoder.recognised(key, value):
+            return name
+    raise UserError(f"neither {' nor '.join(decoder.looks for decoder in DECODERS.values())}")
+
+
+def decode(
+    key: bytes | None,
+    value: bytes | None,
+    protocol: str | None = None,
+    schemas: Mapping[int, str] = MappingProxyType({}),
+    told: stream.TableSchemas | None = None,
+) -> tuple[stream.Event, ...]:
+    """Return the events of one Kafka message, in order; raises UserError with the reason if it cannot be read.
+
+    `schemas` are those of the registry by id, for protocols whose messages name them. `told` are the table schemas that
+    earlier messages told, to which those of this one are added; without it the columns of such protocols have no types.
+    """
+    name = protocol or protocol_of(key, value)
+    if name not in DECODERS:
+        raise UserError(f"no decoder for protocol {name!r}.{did_you_mean(name, DECODERS)} Known: {', '.join(DECODERS)}")
+    try:
+        decoder = DECODERS[name]
+        if decoder.memory is not None and told is not None:
+            return decoder.memory.decode(key, value, told)
+        return decoder.decode(key, value) if decoder.with_schemas is None else decoder.with_schemas(key, value, schemas)
+    except PARSE_ERRORS as error:
+        article = "an" if name[0] in "aeiou" else "a"
+        missing = f"member {error} is missing" if isinstance(error, KeyError) else ""
+        reason = missing or parse_error_reason(error) or type(error).__name__
+        raise UserError(f"not {article} {name} message: {reason}") from error
+
+
+def told_schemas(key: bytes | None, value: bytes | None, protocol: str | None = None) -> stream.TableSchemas:
+    """Return the table schemas that a readable message tells."""
+    memory = DECODERS[protocol or protocol_of(key, value)].memory
+    return {} if memory is None else memory.told(key, value)
+
+
+def fetch_claim_check(
+    event: stream.RowEvent, read: Callable[[str], bytes], protocol: str, told: stream.TableSchemas | None = None
+) -> stream.RowEvent:
+    """Return a claim-check row with all columns; raises UserError if its file cannot be read or has another row."""
+    content = read(event.stored_at)
+    try:
+        events = decode(*claim_check_message(content), protocol, told=told)
+    except (ValueError, TypeError, UserError) as error:
+        raise UserError(f"{event.stored_at} holds no message: {error}") from error
+    match events:
+        case (stream.RowEvent() as row,) if _same_row(event, row):
+            return row
+    raise UserError(f"{event.stored_at} holds another row than the message that names it")
+
+
+def _same_row(cut: stream.RowEvent, full: stream.RowEvent) -> bool:
+    sides = (cut.before, full.before), (cut.after, full.after)
+    return (cut.commit_ts, cut.schema, cut.table, cut.op) == (full.commit_ts, full.schema, full.table, full.op) and all(
+        full_side is not None and small.items() <= full_side.items() for small, full_side in sides if small is not None
+    )

@@ -1,0 +1,208 @@
+"""Decodes TiCDC's Avro messages (docs: ticdc-avro-protocol; Avro's specification, "Binary Encoding").
+
+A message is one event. Schema, table and columns have the names of the schema, in which characters that Avro does not
+allow are `_`. A DELETE has only its key, and neither it nor a row without enable-tidb-extension says its commit-ts. With
+avro-enable-watermark releases of the new architecture send a byte 3 and the commit-ts as its value.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Context, Decimal
+from typing import Any
+
+from simulator.quantities import counted
+from simulator.reader.decode.avro_reader import AvroReader
+from simulator.reader.decode.avro_schemas import DIGITS, HEADER, AvroType, record_schema, schema_text
+from simulator.reader.decode.go_json import integer, parse, text
+from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+
+DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"
+TSO_BYTES = 9
+EXACT = Context(prec=DIGITS)
+
+UNSIGNED = "BIGINT UNSIGNED"
+"""TiDB's type whose values wrap from 2^63 on."""
+
+OPERATIONS = {"c": "INSERT", "u": "UPDATE"}
+UNKNOWN_DATABASE = "?"
+"""Stands for the database in messages before 6.1."""
+
+EARLY_TYPES = {
+    **{"int": "INT", "long": "BIGINT", "float": "FLOAT", "double": "DOUBLE", "string": "TEXT", "bytes": "BLOB"},
+    **{"timestamp-millis": "DATETIME", "time-millis": "TIME", "decimal": "BIGINT UNSIGNED"},
+}
+"""Types of messages before 6.1, which do not have TiDB's, by Avro's."""
+
+EXTENSION = (
+    "_tidb_op",
+    "_tidb_commit_ts",
+    "_tidb_commit_physical_time",
+    "_tidb_row_level_checksum",
+    "_tidb_corrupted",
+    "_tidb_checksum_version",
+)
+
+
+@dataclass(frozen=True)
+class AvroRecord:
+    """A record, decoded."""
+
+    schema: str
+    table: str
+    values: Image
+    columns: Mapping[str, ColumnInfo]
+    extension: Mapping[str, Value]
+
+
+def sent_name(name: str) -> str:
+    """Return a name as Avro allows it: letters, digits and `_`, no digit first."""
+    allowed = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{allowed}" if re.match("[0-9]", name) else allowed
+
+
+def looks_like(key: bytes | None, value: bytes | None) -> bool:
+    if not key and value is not None and value[:1] in (DDL, WATERMARK):
+        return value[1:2] == b"{" or len(value) == TSO_BYTES
+    parts = [key] if key is not None and is_delete_time(value) else [part for part in (key, value) if part is not None]
+    return bool(parts) and all(part is not None and part[:1] == b"\0" and len(part) > HEADER for part in parts)
+
+
+def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -> tuple[Event, ...]:
+    """Return the event of one message; raises ValueError or KeyError if it is invalid or its schema is not known."""
+    if not key and value is not None and value[:1] in (DDL, WATERMARK):
+        return (_statement(value[1:]) if value[:1] == DDL else _watermark(value),)
+    commit_ts = None
+    if value is not None and key is not None and is_delete_time(value):
+        commit_ts, value = int.from_bytes(value[1:], "big"), None
+    keys, row = (None if part is None else _record(part, schemas) for part in (key, value))
+    named = row or keys
+    if named is None:
+        raise ValueError("neither key nor value")
+    names = frozenset(keys.values if keys else ())
+    columns = {
+        name: ColumnInfo(info.type, key=name in names, binary=info.binary) for name, info in named.columns.items()
+    }
+    if row is None:
+        return (
+            RowEvent(commit_ts, named.schema, named.table, "DELETE", named.values, None, columns, only_handle=True),
+        )
+    operation = OPERATIONS[str(row.extension.get("_tidb_op", "c"))]
+    ts = row.extension.get("_tidb_commit_ts")
+    commit_ts = None if ts is None else int(ts)
+    return (RowEvent(commit_ts, row.schema, row.table, operation, None, row.values, columns),)
+
+
+def is_delete_time(value: bytes | None) -> bool:
+    """Return whether a value is the commit-ts of a DELETE."""
+    return value is not None and value[:1] == DELETE and len(value) == TSO_BYTES
+
+
+def _statement(content: bytes) -> DdlEvent:
+    fields = parse(content)
+    schema, table, query = (text(fields[name]) for name in ("schema", "table", "query"))
+    return DdlEvent(integer(fields["commitTs"]), schema, table, query, integer(fields["type"]))
+
+
+def _watermark(value: bytes) -> Watermark:
+    if len(value) != TSO_BYTES:
+        raise ValueError(f"a watermark of {counted(len(value), 'byte')}: {TSO_BYTES} are expected")
+    return Watermark(int.from_bytes(value[1:], "big"))
+
+
+def _record(message: bytes, schemas: Mapping[int, str]) -> AvroRecord:
+    schema = record_schema(schema_text(message, schemas))
+    reader = AvroReader(message, HEADER)
+    fields = [(str(field["name"]), field["type"]) for field in schema["fields"]]
+    values = {name: _value(reader, type) for name, type in fields}
+    reader.end("record")
+    columns = {name: _info(type) for name, type in fields if name not in EXTENSION}
+    return AvroRecord(
+        schema.get("namespace", UNKNOWN_DATABASE).rpartition(".")[2],
+        schema["name"],
+        {name: values[name] for name in columns},
+        columns,
+        {name: values[name] for name in EXTENSION if name in values},
+    )
+
+
+def _info(type: Any) -> ColumnInfo:
+    """Return the column of a field, whose type is TiDB's name in the schema."""
+    inner = next(each for each in type if each != "null") if isinstance(type, list) else type
+    if isinstance(inner, str) or "connect.parameters" not in inner:
+        kind = inner if isinstance(inner, str) else inner["logicalType"]
+        return ColumnInfo(EARLY_TYPES[kind], binary=kind == "bytes")
+    name = inner["connect.parameters"]["tidb_type"]
+    return ColumnInfo(name, binary=name == "BLOB")
+
+
+def _date_time(millis: int) -> str:
+    """Return the text of milliseconds since 1970."""
+    found = datetime(1970, 1, 1) + timedelta(milliseconds=millis)
+    return found.isoformat(" ", "milliseconds" if millis % 1000 else "seconds")
+
+
+def _duration(millis: int) -> str:
+    seconds, rest = divmod(abs(millis), 1000)
+    text = f"{'-' if millis < 0 else ''}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{text}.{rest:03}" if rest else text
+
+
+TIMES = {"timestamp-millis": _date_time, "time-millis": _duration}
+
+
+def _value(reader: AvroReader, type: AvroType) -> Value:
+    """Return the next value as TiDB text, or as bytes."""
+    if isinstance(type, list):
+        branch = reader.symbol(type)
+        return None if branch == "null" else _value(reader, branch)
+    name = type if isinstance(type, str) else type["type"]
+    logical = "" if isinstance(type, str) or "connect.parameters" in type else type["logicalType"]
+    if logical in TIMES:
+        return TIMES[logical](reader.long())
+    match name:
+        case "int" | "long":
+            number = reader.long()
+            wraps = number < 0 and isinstance(type, dict) and type["connect.parameters"]["tidb_type"] == UNSIGNED
+            return str(number + (1 << 64) if wraps else number)
+        case "boolean":
+            return str(int(reader.boolean()))
+        case "float":
+            return _plain(reader.single(), 9)
+        case "double":
+            return _plain(reader.double(), 17)
+        case "string":
+            return reader.text()
+        case "bytes":
+            return _bytes(reader.bytes(), type)
+    raise ValueError(f"a field is {name!r}, which TiCDC's records do not have")
+
+
+def _plain(number: float, digits: int) -> str:
+    """Return the shortest text of a number of 32 or 64 bits, without an exponent."""
+    shortest = next(
+        text for text in (f"{number:.{each}g}" for each in range(1, digits + 1)) if _same(float(text), number, digits)
+    )
+    return format(Decimal(shortest), "f")
+
+
+def _same(read: float, number: float, digits: int) -> bool:
+    if digits == 17:
+        return read == number
+    try:
+        return struct.pack("<f", read) == struct.pack("<f", number)
+    except OverflowError:  # rounded up beyond the largest one
+        return False
+
+
+def _bytes(content: bytes, type: Any) -> Value:
+    if type == "bytes":
+        return content
+    if type.get("logicalType") == "decimal":
+        unscaled = int.from_bytes(content, "big", signed=True)
+        return format(EXACT.scaleb(unscaled, -type["scale"]), "f")
+    return str(int.from_bytes(content, "big")) if type["connect.parameters"]["tidb_type"] == "BIT" else content

@@ -1,0 +1,416 @@
+"""The files of a storage in the order in which a consumer reads them.
+
+The files of a version of a table come after its schema file and before all files of later versions, as in TiCDC's own
+consumer (tiflow v8.5: cmd/storage-consumer/main.go).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import TypeAlias
+
+from simulator import limits, tso
+from simulator.errors import ChangefeedError, DdlError, SqlError, UserError
+from simulator.reader.storage.file_checks import (
+    BY_ID,
+    DAMAGED,
+    LIKE_TICDC,
+    NAMED,
+    SCHEMA,
+    SHOWN,
+    UNFINISHED,
+    DataFile,
+    FileFinding,
+    IndexFile,
+    index_findings,
+    is_date,
+    last_named,
+    may_be_written,
+    misplaced,
+    row_file_findings,
+    rows_file,
+    twice,
+    version_findings,
+)
+from simulator.reader.storage.schema_files import CsvColumn, TableSchema, Version, table_schema, told_tables
+from simulator.releases import V8_5, Release, find
+from simulator.sinks.external_storage import ExternalStorage, reason
+from simulator.ticdc.changefeed import Changefeed, load_file
+from simulator.ticdc.changefeed.model import Storage
+from simulator.ticdc.cloud_storage import METADATA, SCHEMA_JSON, date_text
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.csv import CSV
+from simulator.ticdc.dispatch.routing import Selector, compile_selectors
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.model.table import Table
+from simulator.tidb.parser.sql import parse_sql
+from simulator.tidb.syntax.ddl import RenameTable
+
+READERS = (V8_5, find("v8.5.8", "new"), find("v7.1.6"))
+"""Releases that together know the settings of files."""
+
+
+MOST_WEST = 12 * 3600 * 1000
+"""Milliseconds of a day that is not yet over in UTC−12. The date of a file is that of TiCDC's clock and time zone when
+it is written (tiflow v8.5: pkg/sink/cloudstorage/path.go GenerateDateStr)."""
+
+StorageFile: TypeAlias = "TableSchema | DataFile | IndexFile | FileFinding"
+
+
+@dataclass(frozen=True)
+class JsonColumns:
+    """The names of columns that rows of Canal-JSON have."""
+
+    most: frozenset[str]
+    least: frozenset[str]
+    """Those without which there is no row; none if it is not known which columns are virtual."""
+
+    keys: frozenset[str]
+    """Those of a DELETE that has the handle key alone."""
+
+
+@dataclass(frozen=True)
+class StorageDirectory:
+    """A storage that a changefeed has written to."""
+
+    storage: ExternalStorage
+    changefeed: Changefeed
+    release: Release | None = None
+    """The release of the changefeed, if both are known; None if files may be of any."""
+
+    told: Sequence[FileFinding] = ()
+    """What is wrong with its files by what else is known."""
+
+    tables: Mapping[Version, Table] = field(default_factory=dict)
+    """The tables of versions; none if statements in its files tell them."""
+
+    is_simulated: bool = False
+    """Whether it is a run of this simulator, which writes a file at the time of its last row."""
+
+    @cached_property
+    def files(self) -> Sequence[StorageFile]:
+        """All schema files, files of rows, indexes and what is wrong with them, in order. Raises UserError."""
+        read = (
+            file
+            for file in (*self._schema_files, *self._row_files.values())
+            if isinstance(file, TableSchema | DataFile | IndexFile)
+        )
+        wrong = (finding for finding in (*self.findings, *self.told) if finding.check)
+        return _order_renames(sorted((*read, *wrong), key=_place))
+
+    @property
+    def skipped(self) -> list[str]:
+        """The paths of files that are none of a changefeed."""
+        known = {METADATA, *(file.path for file in self.files)}
+        return [path for path in self._sizes if path not in known]
+
+    @cached_property
+    def schemas(self) -> Mapping[Version, TableSchema]:
+        """The schema files of tables by schema, table and version."""
+        schemas = (file for file in self.files if isinstance(file, TableSchema))
+        return {(file.schema, file.table, file.version): file for file in schemas}
+
+    @cached_property
+    def _told_tables(self) -> Mapping[Version, Table]:
+        statements = (file for file in self.files if isinstance(file, TableSchema) and file.query)
+        return self.tables or told_tables(statements, V8_5)
+
+    def uri_with(self, protocol: str) -> str:
+        """Return the sink-uri of a changefeed of that protocol which writes here."""
+        assert self.changefeed.storage is not None
+        return re.sub(r"(?<=[?&]protocol=)csv(?=&|$)", protocol, self.changefeed.storage.uri)
+
+    def csv_columns(self, file: DataFile) -> Sequence[Sequence[CsvColumn]]:
+        """Return the columns that the rows of a file may have: the first of them with as many as a row has.
+
+        A release writes virtual columns or not, heeds column selectors or not, and writes the key alone of a DELETE or
+        not. Raises UserError if there is no schema file.
+        """
+        schema = self._schema_of(file)
+        virtual = self._virtual_names(schema) or frozenset()
+        stored = [column for column in schema.columns if column.name not in virtual]
+        selected = self._selected(file, stored)
+        if self.release is None:
+            return [each for each in (stored, selected or [], schema.columns) if each]
+        if self.release.storage_selectors and selected is not None:
+            return [selected]
+        if not self.release.csv_virtual_columns:
+            return [stored]
+        return [[replace(column, not_null=column.not_null and column in stored) for column in schema.columns]]
+
+    def header_columns(self, file: DataFile) -> Sequence[Sequence[CsvColumn]]:
+        """Return the columns that the header of a file may have. Raises UserError if there is no schema file."""
+        return [*self.csv_columns(file), self._schema_of(file).columns]
+
+    def json_columns(self, file: DataFile) -> JsonColumns | None:
+        """Return the columns that rows of Canal-JSON have; None if that is not known."""
+        try:
+            schema = self._schema_of(file)
+        except UserError:
+            return None  # which a finding tells
+        virtual, keys = self._virtual_names(schema), frozenset(column.name for column in self.key_columns(file))
+        every = frozenset(column.name for column in schema.columns)
+        selected = self._selected(file, schema.columns)
+        if selected is None or self.release is not None and not self.release.storage_selectors:
+            return JsonColumns(every, frozenset() if virtual is None else every - virtual, keys)
+        names = frozenset(column.name for column in selected)
+        most = every if self.release is None else names
+        return JsonColumns(most, frozenset() if virtual is None else names - virtual, keys)
+
+    def _schema_of(self, file: DataFile) -> TableSchema:
+        """Return the schema file of the rows of a file. Raises UserError if there is none."""
+        schema = self.schemas.get((file.schema, file.table, file.version))
+        if schema is None:
+            raise UserError(f"there is no schema file of version {file.version} of {file.schema}.{file.table}")
+        return schema
+
+    def date_flaw(self, file: DataFile, last_ts: int) -> str:
+        """Return why TiCDC writes no rows up to `last_ts` at the date in a file's path; empty if it may."""
+        assert self.changefeed.storage is not None
+        separator, date = self.changefeed.storage.date_separator, file.directory.rpartition("/")[2]
+        if self.release is None or not last_ts or not is_date(separator, date):
+            return ""
+        time = tso.physical(last_ts)
+        last = date_text(separator, time)
+        if self.is_simulated:
+            return "" if date == last else f"its date is {date}, and its last row is of {last}"
+        earliest = date_text(separator, time - MOST_WEST)
+        return "" if date >= earliest else f"its date is {date}, and its last row is of {last}, UTC, or later elsewhere"
+
+    def _virtual_names(self, schema: TableSchema) -> frozenset[str] | None:
+        """Return the columns that rows do not have; None if nothing tells them."""
+        table = self._told_tables.get((schema.schema, schema.table, schema.version))
+        return None if table is None else frozenset(each.name for each in table.columns if each.generated == "virtual")
+
+    def _selected(self, file: DataFile, columns: Sequence[CsvColumn]) -> Sequence[CsvColumn] | None:
+        """Return the columns that a column selector leaves; None if none is about the table."""
+        selector = next((each for each in self._selectors if each.tables.match(file.schema, file.table)), None)
+        return None if selector is None else [column for column in columns if selector.columns.match(column.name)]
+
+    def key_columns(self, file: DataFile) -> Sequence[CsvColumn]:
+        """Return the columns of a DELETE that has the handle key alone; none if all have more. Raises UserError."""
+        codec, schema = self.changefeed.codec, self._schema_of(file)
+        if self.release is not None and not codec.delete_only_output_handle_key_columns:
+            if codec.enable_old_value or codec.protocol == CSV.protocol.name and not self.release.csv_delete_by_key:
+                return ()
+        table = self._told_tables.get((schema.schema, schema.table, schema.version))
+        names = None if table is None else frozenset(handle_key(table))
+        return [each for each in schema.columns if (each.is_key if names is None else each.name in names)]
+
+    @cached_property
+    def _selectors(self) -> Sequence[Selector]:
+        return compile_selectors(self.changefeed.column_selectors, self.changefeed.case_sensitive)
+
+    def checkpoint_ts(self) -> int | None:
+        """Return the checkpoint; None if none was written, or it cannot be read."""
+        return self._checkpoint[0]
+
+    @cached_property
+    def _checkpoint(self) -> tuple[int | None, str]:
+        """The checkpoint, and why it cannot be read."""
+        if not self.has(METADATA):
+            return None, ""
+        content = self.content(METADATA)
+        written = re.fullmatch(rb'\{"checkpoint-ts":([1-9]\d{0,17})\}', content)
+        shown = content[:SHOWN].decode("utf-8", "replace")
+        return (int(written[1]), "") if written else (None, f'it says {shown!r}; {{"checkpoint-ts":N}} is accepted')
+
+    def content(self, path: str) -> bytes:
+        """Return the content of a file. Raises UserError."""
+        try:
+            content = self.storage.read(path)
+        except Exception as error:  # each driver has errors of its own
+            raise UserError(f"{path} cannot be read: {reason(error)}") from error
+        if content is None:
+            raise UserError(f"{path} has been removed")
+        return content
+
+    @cached_property
+    def _sizes(self) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        foreign = 0
+        try:
+            for path, size in self.storage.files():
+                found[path] = size
+                foreign += not may_be_written(path)
+                if foreign > limits.FOREIGN_FILES:
+                    break
+        except Exception as error:  # each driver has errors of its own
+            raise UserError(f"{self.storage.shown} cannot be listed: {reason(error)}") from error
+        if foreign > limits.FOREIGN_FILES:
+            raise UserError(
+                f"{self.storage.shown} has more than {limits.FOREIGN_FILES:,} files that no changefeed writes, such as "
+                f"{next(path for path in found if not may_be_written(path))!r}: the directory of a changefeed is accepted"
+            )
+        return dict(sorted(found.items()))
+
+    def has(self, path: str) -> bool:
+        return path in self._sizes
+
+    def missing_file(self, index: IndexFile) -> str:
+        """Return the name of the file that an index names and that is not there; empty if it is there."""
+        content = self.content(index.path)
+        name = content.decode("utf-8", "replace").rstrip("\n")
+        return name if last_named(index, content) and not self.has(f"{index.directory}/{name}") else ""
+
+    @cached_property
+    def _schema_files(self) -> Sequence[TableSchema | FileFinding]:
+        return [self._schema_file(path) for path in self._sizes if SCHEMA.fullmatch(path)]
+
+    def _schema_file(self, path: str) -> TableSchema | FileFinding:
+        try:
+            return table_schema(path, self.content(path))
+        except UserError as error:
+            names = path.split("/")
+            version = re.search(r"/(schema_)?(\d+)(_\d+\.json|/schema\.json)$", path)
+            table = names[1] if len(names) == 4 else ""
+            return FileFinding(path, int(version[2]) if version else 0, names[0], table, DAMAGED, str(error))
+
+    @cached_property
+    def _row_files(self) -> Mapping[str, DataFile | IndexFile | None]:
+        """The files of rows and indexes by path, None for one of which the table is not known."""
+        named = {
+            (file.path.partition("/")[0], file.version): (file.schema, file.table)
+            for file in self._schema_files
+            if isinstance(file, TableSchema)
+        }
+        found: dict[str, DataFile | IndexFile | None] = {}
+        for path in self._sizes:
+            by_id, match = BY_ID.fullmatch(path), NAMED.fullmatch(path)
+            if by_id and (names := named.get((by_id["table"], int(by_id["version"])))):
+                found[path] = rows_file(path, by_id, *names)
+            elif match:
+                found[path] = rows_file(path, match, match["schema"], match["table"])
+        return found
+
+    @cached_property
+    def findings(self) -> Sequence[FileFinding]:
+        """What is wrong with the files themselves, or may be."""
+        return list(self._findings())
+
+    def _findings(self) -> Iterator[FileFinding]:
+        for schema in self._schema_files:
+            if isinstance(schema, FileFinding):
+                yield schema
+            elif schema.flaw:
+                yield FileFinding(schema.path, schema.version, schema.schema, schema.table, DAMAGED, schema.flaw)
+        rows = [file for file in self._row_files.values() if isinstance(file, DataFile)]
+        indexes = [(file, self.content(file.path)) for file in self._row_files.values() if isinstance(file, IndexFile)]
+        yield from index_findings(indexes)
+        if why := self._checkpoint[1]:
+            yield FileFinding(METADATA, 0, METADATA, "", DAMAGED, why)
+        if self.release is not None:
+            yield from self._of_release(self.release, rows, indexes)
+
+    def _of_release(
+        self, release: Release, rows: Sequence[DataFile], indexes: Sequence[tuple[IndexFile, bytes]]
+    ) -> Iterator[FileFinding]:
+        """Yield what a release does not write."""
+        storage = self.changefeed.storage
+        assert storage is not None
+        extension = CODECS[self.changefeed.codec.protocol].file_extension
+        for path in self._sizes:
+            why = self._why_unexpected(path, storage, release, extension)
+            if why:
+                yield FileFinding(path, 0, *_names_in(path), DAMAGED, why)
+        width = storage.file_index_width
+        yield from row_file_findings(rows, indexes, self._sizes, release, width, extension)
+        schemas = [file for file in self._schema_files if isinstance(file, TableSchema)]
+        named = [((file.schema, file.table, file.version), file.path) for file in schemas]
+        yield from twice(() if storage.use_table_id_as_path else named)
+        yield from version_findings(rows, dict(named))
+        if METADATA not in self._sizes:
+            why = "it is not there, and nothing tells up to where the files are complete"
+            yield FileFinding(METADATA, 0, METADATA, "", "", why)
+
+    def _why_unexpected(self, path: str, storage: Storage, release: Release, extension: str) -> str:
+        if path == METADATA or UNFINISHED.fullmatch(path) or not LIKE_TICDC.fullmatch(path):
+            return ""
+        if SCHEMA.fullmatch(path):
+            in_meta = not path.endswith(f"/{SCHEMA_JSON}")
+            return "" if in_meta == release.storage_schema_names else f"TiCDC {release.name} writes no such schema file"
+        file = self._row_files.get(path)
+        if file is not None:
+            return misplaced(file, storage, release, extension)
+        if BY_ID.fullmatch(path) and storage.use_table_id_as_path:
+            return "there is no schema file of this table id and version"
+        return "TiCDC writes no file of such a name there"
+
+
+def _names_in(path: str) -> tuple[str, str]:
+    """Return the first directories of a path, as the names of a schema and a table."""
+    first, *others = path.split("/")[:-1] or [path]
+    return first, others[0] if others else ""
+
+
+def open_directory(source: str, config: str | Path | None = None) -> StorageDirectory:
+    """Open a storage by its path or URI; `config` is the changefeed.toml with which it was written.
+
+    Raises UserError if there are no such files, ChangefeedError for a config that TiCDC rejects.
+    """
+    changefeed = _changefeed(_with_protocol(source, "csv"), config)  # refuses what is no URI
+    directory = StorageDirectory(ExternalStorage(source, "the storage"), changefeed)
+    if not directory.files:
+        raise UserError(
+            f"{directory.storage.shown} has no files of a changefeed: no schema_*.json, no CDC*.csv or .json"
+        )
+    return directory
+
+
+def _changefeed(sink_uri: str, config: str | Path | None) -> Changefeed:
+    """Return the changefeed in the first release that accepts the file; raises ChangefeedError if none does."""
+    errors = []
+    for release in READERS:
+        try:
+            return load_file(sink_uri, config, release)
+        except ChangefeedError as error:
+            errors.append(error)
+    raise errors[0]
+
+
+def _with_protocol(source: str, protocol: str) -> str:
+    """Return a path or URI as a sink-uri."""
+    uri = source if "://" in source else Path(source).absolute().as_uri()
+    if "protocol=" in uri.partition("?")[2]:
+        return uri
+    return f"{uri}{'&' if '?' in uri else '?'}protocol={protocol}"
+
+
+def _place(file: StorageFile) -> tuple[int, int, str]:
+    """Return what files are ordered by: statements of a version first, then its other schema files, then rows."""
+    kind = 2 if not isinstance(file, TableSchema) else 0 if file.query else 1
+    return file.version, kind, file.path
+
+
+def _order_renames(files: Iterable[StorageFile]) -> list[StorageFile]:
+    """Return files in their order, but of the renames of one statement those first whose new name is free."""
+    ordered: list[StorageFile] = []
+    for _, group in groupby(
+        files, lambda file: (file.version, isinstance(file, TableSchema) and file.type == Action.RENAME_TABLE)
+    ):
+        waiting = list(group)
+        while waiting:
+            old_names = {name for file in waiting if isinstance(file, TableSchema) for name in _old_names(file)}
+            free = (file for file in waiting if (file.schema.lower(), file.table.lower()) not in old_names)
+            ordered.append(next(free, waiting[0]))
+            waiting.remove(ordered[-1])
+    return ordered
+
+
+def _old_names(file: TableSchema) -> Iterator[tuple[str, str]]:
+    """Yield schema and name, in lower case, of the tables that a statement renames."""
+    if file.type != Action.RENAME_TABLE:
+        return
+    try:
+        statement = parse_sql(file.query, frozenset())
+    except (SqlError, DdlError):
+        return
+    if isinstance(statement, RenameTable):
+        for old, _ in statement.pairs:
+            yield (old.schema or file.schema).lower(), old.name.lower()

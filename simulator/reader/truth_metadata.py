@@ -1,0 +1,300 @@
+"""The file `truth.json` of a truth: how its run was made. It is all that is needed to check the stream.
+
+The checks find out whether the truth is complete and belongs to the stream, by its rows, topics, time and tables. A
+difference that a fault may have caused is no reason to reject it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from simulator import limits, releases, tso
+from simulator.columns.change_frame import KINDS, ChangeSum, ChangeSums, read_sums, sums_of_kinds
+from simulator.errors import HIDDEN, UserError, is_secret, mask_secrets
+from simulator.files import directory_entries, parse_json, read_text
+from simulator.quantities import counted
+from simulator.reader import statements as told
+from simulator.reader.statements import ExpectedStatement
+from simulator.releases import Release
+from simulator.releases.compare import full_name
+from simulator.settings import to_time_zone
+from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.model.table import Name, Table
+
+FILE = "truth.json"
+VERSION = 3
+
+
+@dataclass(frozen=True)
+class TruthMetadata:
+    command: str
+    """`run`, `diff`, `load` or `TiCDC` (from Python)."""
+
+    played: str
+    """The name of the scenario, the plan or the snapshots."""
+
+    release: str
+    architecture: str
+    sink_uri: str
+    """With secrets masked."""
+
+    config: str
+    """Text of changefeed.toml with secrets masked; empty for none."""
+
+    topics: Mapping[str, int]
+    """Topic → number of partitions at the end of the run."""
+
+    start_ts: int
+    """The TSO below all changes."""
+
+    watermark: int
+    """The TSO of the rows in this truth."""
+
+    final_watermark: int
+    """The last watermark of the run."""
+
+    empty: tuple[str, ...]
+    """Tables (`db.table`) without rows at the start of the stream; the initial rows of others are not in the stream."""
+
+    seed: int = 0
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """`db.table` → number of rows of every table, so that missing files are noticed."""
+
+    emptied: tuple[str, ...] = ()
+    """Tables (`db.table`) that lost rows by statements which the stream does not have."""
+
+    changes: Mapping[str, ChangeSum] = field(default_factory=dict)
+    """`db.table` → INSERTs and UPDATEs that were sent; empty if they were not summed."""
+
+    deletes: Mapping[str, ChangeSum] = field(default_factory=dict)
+    """The same of DELETEs."""
+
+    bootstraps: Mapping[str, ChangeSum] = field(default_factory=dict)
+    """The same of messages with a table's schema."""
+
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """`db.table` → CREATE TABLE of the tables at the start of the stream, under their names in messages."""
+
+    added_columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """`db.table` → columns that were added before the stream → what older rows have there (TiDB's origin default)."""
+
+    statements: tuple[ExpectedStatement, ...] = ()
+    """The statements on replicated tables, sent or not, in order of their commit-ts."""
+
+    time_zone: str = ""
+    """That of TiCDC's servers; empty for that of machines in UTC."""
+
+    @property
+    def sums(self) -> ChangeSums:
+        """Return the row changes that were sent; empty if they were not summed."""
+        return sums_of_kinds({kind: getattr(self, kind) for kind in KINDS})
+
+
+def write(directory: Path, about: TruthMetadata) -> None:
+    document = {"version": VERSION, **asdict(about), "statements": told.document(about.statements)}
+    (directory / FILE).write_text(json.dumps(document, indent=2) + "\n", "utf-8")
+
+
+VALUE = re.compile(r"""((["']?)([\w.-]+)\2\s*=\s*)(["'])([^\n]*?)\4""")
+"""A key and value of TOML, on one line."""
+
+
+def hide_secrets(config: str) -> str:
+    """Return the text of a changefeed.toml with secrets masked, including those in URIs."""
+
+    def hidden(match: re.Match[str]) -> str:
+        head, _, name, quote, value = match.groups()
+        return f"{head}{quote}{HIDDEN if is_secret(name) else mask_secrets(value)}{quote}"
+
+    return VALUE.sub(hidden, config)
+
+
+def tag_and_architecture(release: Release) -> tuple[str, str]:
+    architecture, _, tag = full_name(release).partition(":")
+    return tag, architecture
+
+
+def read(directory: Path) -> TruthMetadata:
+    """Read the metadata; raises UserError for a directory that is no truth."""
+    file = directory / FILE
+    if file not in directory_entries(directory):
+        why = f"it has no {FILE}, which --truth of run, diff and load writes"
+        raise UserError(f"{directory} is no truth: {why}")
+    text = read_text(file)
+    try:
+        document = parse_json(text)
+    except ValueError as error:
+        raise UserError(f"{file} is not JSON: {error}") from None
+    return _about(directory, document)
+
+
+def _about(directory: Path, document: Any) -> TruthMetadata:
+    names = [each.name for each in fields(TruthMetadata)]
+    if isinstance(document, dict):
+        document.setdefault("time_zone", "")
+        document.setdefault("added_columns", {})
+    if not isinstance(document, dict) or document.get("version") != VERSION or not set(names) <= document.keys():
+        raise UserError(
+            f"{directory / FILE} is not what this release of ticdc-sim writes (version {VERSION}): "
+            "let the run write its truth again"
+        )
+    for each in fields(TruthMetadata):
+        if each.name != "statements" and not FIELD_CHECKS[str(each.type)](document[each.name]):
+            raise UserError(
+                f"{directory / FILE}: {each.name} is {json.dumps(document[each.name])[:LONG]}, which a run does not "
+                "write: let it write its truth again"
+            )
+    for topic, count in document["topics"].items():
+        try:
+            limits.check_partitions(topic, count)
+        except UserError as error:
+            raise UserError(f"{directory / FILE}: {error}") from None
+    for name in ("start_ts", "watermark", "final_watermark"):
+        if document[name] > tso.FOREVER:
+            raise UserError(f"{directory / FILE}: {name} {document[name]} is no TSO: at most {tso.FOREVER} is")
+    try:
+        releases.find(document["release"], document["architecture"])
+    except UserError as error:
+        raise UserError(f"{directory / FILE}: {error}") from None
+    try:
+        to_time_zone(document["time_zone"])
+    except UserError as error:
+        raise UserError(f"{directory / FILE}: time_zone: {error}") from None
+    try:
+        statements = told.read_statements(document["statements"])
+    except ValueError as error:
+        raise UserError(f"{directory / FILE}: statements: {error}; let the run write its truth again") from None
+    values = {name: document[name] for name in names} | {"statements": statements}
+    values |= read_sums(document)
+    return TruthMetadata(**{**values, **{name: tuple(values[name]) for name in ("empty", "emptied")}})
+
+
+def start_tables(directory: str, about: TruthMetadata) -> tuple[Table, ...]:
+    """Return the tables at the start of the stream; raises UserError for a text that defines none."""
+    try:
+        tables = told.tables_of(about.definitions).values()
+    except ValueError as error:
+        raise UserError(f"{Path(directory, FILE)}: {error}; let the run write its truth again") from None
+
+    return tuple(_with_origin_defaults(table, about.added_columns) for table in tables)
+
+
+def _with_origin_defaults(table: Table, added: Mapping[str, Mapping[str, str]]) -> Table:
+    defaults = added.get(f"{table.schema}.{table.name}", {})
+    columns = tuple(replace(column, origin_default=defaults.get(column.name)) for column in table.columns)
+    return replace(table, columns=columns) if defaults else table
+
+
+LONG = 60
+"""Characters of a wrong value that are shown."""
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_sum(value: object) -> bool:
+    members = {each.name for each in fields(ChangeSum)}
+    return isinstance(value, dict) and value.keys() == members and all(map(_is_number, value.values()))
+
+
+def _is_text_by_name(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+FIELD_CHECKS: Mapping[str, Callable[[Any], bool]] = {
+    "str": lambda value: isinstance(value, str),
+    "int": _is_number,
+    "Mapping[str, str]": _is_text_by_name,
+    "Mapping[str, Mapping[str, str]]": lambda value: (
+        isinstance(value, dict) and all(map(_is_text_by_name, value.values()))
+    ),
+    "Mapping[str, ChangeSum]": lambda value: isinstance(value, dict) and all(map(_is_sum, value.values())),
+    "Mapping[str, int]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+    "tuple[str, ...]": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
+}
+"""Checks a value by the field's type."""
+
+
+FEW = 5
+"""Number of names that are listed."""
+
+
+def check_topics(directory: Path, metadata: TruthMetadata, actual: Mapping[str, int]) -> None:
+    """Raise UserError if the source has other topics or more partitions than the run; `actual` has the partitions of
+    each topic."""
+    missing, other = sorted(metadata.topics.keys() - actual.keys()), sorted(actual.keys() - metadata.topics.keys())
+    if missing and other:
+        raise _other_run(
+            directory, f"that one wrote to {_name_list(missing)}, and these are messages of {_name_list(other)}"
+        )
+    if missing:
+        raise _other_run(directory, f"that one wrote to {_name_list(missing)}, too, which SOURCE does not have")
+    if other:
+        raise _other_run(directory, f"that one did not write to {_name_list(other)}, which SOURCE has")
+    for topic, count in metadata.topics.items():
+        if actual[topic] > count:
+            raise _other_run(
+                directory, f"that one wrote to {counted(count, 'partition')} of {topic}, which has {actual[topic]}"
+            )
+
+
+def check_times(directory: Path, metadata: TruthMetadata, first: int, last: int) -> None:
+    """Raise UserError if all row changes, which lie between `first` and `last`, are outside the time of the run. Without
+    commit-ts in messages, the times are known to the millisecond."""
+    if tso.physical(last) < tso.physical(metadata.start_ts) or first > metadata.final_watermark:
+        raise _other_run(
+            directory,
+            f"that one lasted from {tso.describe(metadata.start_ts)} to {tso.describe(metadata.final_watermark)}, "
+            f"and the row changes here lie from {tso.describe(first)} to {tso.describe(last)}",
+        )
+
+
+def check_tables(directory: Path, known: Iterable[Name], rows: Iterable[Name]) -> None:
+    """Raise UserError if no table with row changes is known from the truth or a statement."""
+    here, present = sorted(set(rows)), sorted(set(known))
+    if here and not {object_key(*name) for name in here} & {object_key(*name) for name in present}:
+        raise _other_run(
+            directory,
+            f"that one has {_name_list(map('.'.join, present)) or 'no tables'}, and these are rows of "
+            f"{_name_list(map('.'.join, here))}",
+        )
+
+
+def check_files(directory: Path, metadata: TruthMetadata, files: Mapping[Name, int]) -> None:
+    """Raise UserError if the truth lost a file; `files` has the number of row files of each table."""
+    present = {object_key(*name): count for name, count in files.items()}
+    for table, rows in metadata.rows.items():
+        name = object_key(*table.split(".", 1))
+        if name not in present:
+            raise _damaged_truth(directory, f"it has no definition of {table}")
+        if rows and not present[name]:
+            raise _damaged_truth(directory, f"it has no file with the {counted(rows, 'row')} of {table}")
+
+
+def check_rows(directory: Path, metadata: TruthMetadata, actual: Mapping[str, int]) -> None:
+    """Raise UserError if the truth lost or gained rows; `actual` has the rows that were read of each table."""
+    for table, rows in actual.items():
+        if metadata.rows.get(table, rows) != rows:
+            raise _damaged_truth(
+                directory, f"{table} has {counted(rows, 'row')}, and had {metadata.rows[table]:,} when it was written"
+            )
+
+
+def _damaged_truth(directory: Path, why: str) -> UserError:
+    return UserError(f"the truth in {directory} is not as it was written: {why}; let the run write its truth again")
+
+
+def _other_run(directory: Path, why: str) -> UserError:
+    return UserError(f"{directory} is the truth of another run: {why}")
+
+
+def _name_list(names: Iterable[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - FEW} more" if len(every) > FEW else ""
+    return f"{', '.join(every[:FEW])}{more}"

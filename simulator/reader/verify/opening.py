@@ -1,0 +1,322 @@
+"""Opens a stream: what is known of it before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+
+from simulator import tso
+from simulator.errors import UserError, uri_without_secrets
+from simulator.reader import truth_metadata
+from simulator.reader.contract.message_writer import MessageWriter
+from simulator.reader.contract.stream_spec import UNBOUNDED, StreamSpec, stream_spec_of
+from simulator.reader.decode import DECODERS
+from simulator.reader.decode.batches import is_sequential
+from simulator.reader.partitions import StreamPartition, partitions, storage_partitions
+from simulator.reader.records import Record, TopicPartition
+from simulator.reader.replay.normalize import LikeNull
+from simulator.reader.replay.older_rows import ImagesOfReleases
+from simulator.reader.replay.stream_statements import StreamStatement, renames
+from simulator.reader.replay.table_timeline import TableTimeline
+from simulator.reader.schemas import source_schemas
+from simulator.reader.statements import ExpectedStatement
+from simulator.reader.storage.directory import open_directory
+from simulator.reader.storage.sources import is_storage
+from simulator.reader.truth_metadata import TruthMetadata
+from simulator.reader.verify import comparison, reading, untold
+from simulator.reader.verify.any_release import like_null_of_any, possible_releases, spec_of_any
+from simulator.reader.verify.engine import engine_of
+from simulator.reader.verify.options import VerifyListener, VerifyOptions
+from simulator.reader.verify.origin import (
+    UNKNOWN,
+    StreamOrigin,
+    inspect_records,
+    resolve_origin,
+    storage_origin,
+    stream_schemas,
+)
+from simulator.reader.verify.reading import FollowProgress, wait_for_watermark
+from simulator.reader.verify.stored_schemas import later_checkpoint, statement_findings, with_definitions
+from simulator.reader.verify.verification import NotChecked
+from simulator.signals import Stopped
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.schema_registry import RegistrySchemas
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.csv import CSV
+from simulator.ticdc.table_info import handle_key
+from simulator.ticdc.time_zone import zone_of_rows
+from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.model.table import Name, Table
+
+UNTIMED = "nothing tells which of its definitions it had"
+
+
+@dataclass(frozen=True)
+class OpenedStream:
+    """A stream, and what is known of it before it is read."""
+
+    partitions: tuple[StreamPartition, ...]
+    origin: StreamOrigin
+    states: comparison.StreamStates
+    statements: tuple[StreamStatement, ...]
+    tables: TableTimeline
+    spec: StreamSpec
+    writer: MessageWriter
+    """Writes messages as the changefeed does, as far as it is known."""
+
+    like_null: LikeNull
+    images: ImagesOfReleases
+    """Converts rows to images of the releases that may have written it."""
+
+    size: int
+    """Approximate bytes of its records."""
+
+    def of_any_release(self) -> OpenedStream:
+        """Return the stream as one of which nobody knows what release wrote it."""
+        return replace(
+            self,
+            spec=spec_of_any(self.spec, self.origin),
+            like_null=like_null_of_any(self.writer, self.origin),
+            images=ImagesOfReleases.of(possible_releases(self.origin), self.images.zone),
+        )
+
+
+def open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
+    """Open the stream of the options and read its statements. Raises UserError if it cannot be verified, DeliveryError
+    if Kafka cannot be read."""
+    source = options.source or ""
+    listener.stage(f"opening {uri_without_secrets(source)}")
+    if is_storage(source):
+        return _open_storage(options, truth, listener)
+    all_partitions = partitions(source, listener.warn)
+    if truth is not None and options.truth is not None:
+        truth_metadata.check_topics(options.truth, truth, reading.partition_counts(all_partitions))
+    if options.follow:
+        _follow(options, truth, all_partitions, listener)
+        all_partitions = partitions(source)
+    sample = list(reading.first_records(all_partitions))
+    schemas = source_schemas(source, options.schema_registry)
+    origin = resolve_origin(options, truth, inspect_records(sample, schemas))
+    if options.schema_registry is None and options.to_kafka and CODECS[origin.protocol].needs_registry:
+        schemas = _registry(origin)
+    if not sample and truth is None and options.after is None:
+        raise UserError(
+            f"{uri_without_secrets(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does"
+        )
+    size, headless = _input_size(all_partitions, sample), _is_headless(sample)
+    return _opened(options, truth, origin, all_partitions, size, listener, schemas, headless)
+
+
+def _is_headless(first: Sequence[Record]) -> bool:
+    """Return whether a partition begins in the middle, given its first records."""
+    begins: dict[TopicPartition, int] = {}
+    for record in first:
+        place = record.topic, record.partition
+        begins[place] = min(record.offset, begins.get(place, record.offset))
+    return any(begins.values())
+
+
+def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
+    directory = open_directory(options.source or "")
+    origin = storage_origin(options, truth, directory)
+    known = truth is not None or options.release is not None and (options.sink_uri or options.config) is not None
+    files = replace(directory, changefeed=origin.changefeed, release=origin.release if known else None)
+    doubts = [NotChecked(each.path, each.why) for each in files.findings if not each.check]
+    doubts += later_checkpoint(files.checkpoint_ts(), truth)
+    if not known:
+        doubts.append(
+            NotChecked("which files there should be", "--truth tells, or --release with --config or --sink-uri", False)
+        )
+    origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
+    stream = _opened(options, truth, origin, storage_partitions(files), 0, listener)
+    expected = [] if truth is None else _told_tables(stream, files.checkpoint_ts() or 0, truth)
+    files = with_definitions(files, stream.tables, expected, 0 if truth is None else truth.watermark)
+    if truth is not None:
+        files = replace(files, told=(*files.told, *statement_findings(files, truth)), is_simulated=True)
+    doubts = [NotChecked(each.path, each.why) for each in files.told if not each.check]
+    origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
+    all_partitions = storage_partitions(files)
+    definitions = (definition.table for history in stream.tables.tables for definition in history.definitions)
+    told = known and (truth is not None or options.sink_uri is not None or origin.protocol == CSV.protocol.name)
+    writer = MessageWriter(origin.changefeed, origin.release, tuple(definitions)) if told else None
+    spec = replace(stream.spec, writer=writer, partitions=reading.partition_counts(all_partitions))
+    return replace(stream, origin=origin, partitions=tuple(all_partitions), spec=spec)
+
+
+def _told_tables(stream: OpenedStream, checkpoint: int, truth: TruthMetadata) -> list[Table]:
+    """Return the tables of the truth that the statements of a stream must lead to."""
+    after, feed = stream.states.after, stream.origin.changefeed
+    if after is None or checkpoint < truth.watermark:
+        return []
+    held_back = untold.filter_check(stream.origin)
+    tables = (entry.table for entry in after.tables)
+    return [
+        table
+        for table in tables
+        if (handle_key(table) or feed.force_replicate) and not held_back(f"{table.schema}.{table.name}")
+    ]
+
+
+def _opened(
+    options: VerifyOptions,
+    truth: TruthMetadata | None,
+    origin: StreamOrigin,
+    all_partitions: Sequence[StreamPartition],
+    size: int,
+    listener: VerifyListener,
+    schemas: Mapping[int, str] = MappingProxyType({}),
+    headless: bool = False,
+) -> OpenedStream:
+    """Return a stream of approximately `size` bytes, after its statements were read. Of a `headless` one the rows are
+    not known that its tables have where it begins."""
+    listener.stage("reading the statements")
+    states = comparison.open_states(options, truth)
+    read = engine_of(options.master, size).read
+    any_time: dict[Name, tuple[Table, ...]] = {}
+    if truth is None:
+        sent = reading.read_statements(all_partitions, origin.protocol, read, schemas)
+    else:
+        told = [
+            (each.is_sent, StreamStatement(*each.statement, each.table_after, each.modes)) for each in truth.statements
+        ]
+        sent = [statement for _, statement in told]
+        if is_sequential(origin.protocol):  # nothing tells when its rows were
+            any_time = _definitions_by_name(states.timeline(sent))
+            moved = {
+                object_key(*name) for is_sent, each in told if not is_sent for pair in renames(each) for name in pair
+            }
+            states = replace(states, definitions=None, emptied=states.emptied | moved)
+            sent = [statement for is_sent, statement in told if is_sent]
+    states = replace(states, headless=headless)
+    timeline = states.timeline(sent)
+    spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
+    first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
+    writer = MessageWriter(origin.changefeed, origin.release, tuple(spec.all_tables))
+    return OpenedStream(
+        tuple(all_partitions),
+        origin,
+        states,
+        tuple(sent),
+        timeline,
+        replace(
+            spec,
+            tables=first,
+            later=later,
+            any_time=any_time,
+            by_layout=UNTIMED if any_time else spec.by_layout,
+            schemas=schemas,
+            statements=_sent_statements(truth, origin),
+            statement_times=None if truth is None else tuple(sorted({each.commit_ts for each in truth.statements})),
+        ),
+        writer,
+        writer.like_null,
+        ImagesOfReleases.of([origin.release], zone_of_rows(origin.changefeed.codec.time_zone, origin.release)),
+        size,
+    )
+
+
+def _definitions_by_name(timeline: TableTimeline) -> dict[Name, tuple[Table, ...]]:
+    """Return all definitions of tables by schema and name."""
+    found: dict[Name, dict[int, Table]] = {}
+    for definition in (each for history in timeline.tables for each in history.definitions):
+        table = definition.table
+        found.setdefault((table.schema, table.name), {})[id(table)] = table
+    return {name: tuple(tables.values()) for name, tables in found.items()}
+
+
+def _sent_statements(truth: TruthMetadata | None, origin: StreamOrigin) -> tuple[ExpectedStatement, ...] | None:
+    """Return the statements that the stream must have; None if nobody tells."""
+    if truth is None or origin.changefeed.storage is not None:
+        return None
+    return tuple(each for each in truth.statements if each.is_sent)
+
+
+def _registry(origin: StreamOrigin) -> Mapping[int, str]:
+    """Return the schemas of the changefeed's registry; raises UserError if it is not known."""
+    if not origin.known:
+        raise UserError(f"messages of {origin.protocol} name schemas of a registry: --schema-registry URL tells which")
+    return RegistrySchemas(origin.changefeed.codec.schema_registry)
+
+
+def _follow(
+    options: VerifyOptions,
+    truth: TruthMetadata | None,
+    all_partitions: Sequence[StreamPartition],
+    listener: VerifyListener,
+) -> None:
+    until = options.until or (truth.final_watermark if truth is not None else 0)
+    settings = next(each.source for each in all_partitions if isinstance(each.source, KafkaSettings))
+    last: list[FollowProgress] = []
+
+    def results(followed: FollowProgress) -> None:
+        last[:] = [followed]
+        listener.waits(str(followed))
+
+    listener.stage(f"waiting for the watermark {tso.describe(until)}")
+    try:
+        places, schemas = [each.place for each in all_partitions], stream_schemas(options, truth)
+        wait_for_watermark(settings, places, None, until, results, schemas)
+    except Stopped:
+        listener.last(f"still waiting: {last[0]}" if last else "nothing was read")
+        raise
+
+
+def _input_size(all_partitions: Sequence[StreamPartition], first: Sequence[Record]) -> int:
+    """Return the approximate size in bytes; a number of records is multiplied by the average size of the first ones."""
+    sizes = [len(record.key or b"") + len(record.value or b"") for record in first]
+    each = sum(sizes) // len(sizes) if sizes else 0
+    return sum(partition.size or (partition.records or 0) * each for partition in all_partitions)
+
+
+def _partition_counts(
+    all_partitions: Sequence[StreamPartition], truth: TruthMetadata | None, origin: StreamOrigin
+) -> dict[str, int]:
+    """Return the number of partitions of each topic; fixtures may lack empty ones."""
+    counts = reading.partition_counts(all_partitions)
+    if origin.changefeed.storage is not None:
+        return counts
+    if truth is not None:
+        return {**counts, **truth.topics}
+    partition_num = origin.changefeed.kafka.partition_num if origin.known else None
+    if partition_num and not any(isinstance(each.source, KafkaSettings) for each in all_partitions):
+        return {topic: max(count, partition_num) for topic, count in counts.items()}
+    return counts
+
+
+def _stream_spec(
+    options: VerifyOptions, origin: StreamOrigin, tables: TableTimeline, counts: dict[str, int]
+) -> StreamSpec:
+    """Return the properties that the stream must have, as far as it is known how it was made."""
+    definitions = [definition.table for history in tables.tables for definition in history.definitions]
+    spec = replace(
+        stream_spec_of(
+            origin.changefeed, definitions, counts, finished=False, restarts=options.restarts, release=origin.release
+        ),
+        complete=False,
+    )
+    lenient = replace(
+        spec, max_message_bytes=UNBOUNDED, max_batch_size=UNBOUNDED, orders=lambda table: "hash", stages=None
+    )
+    if origin.changefeed.storage is not None:
+        scope = partial(_scope_on_storage, origin.changefeed.storage.dispatcher_names)
+        return replace(lenient, files=True, watermarks=True, orders=scope)
+    if origin.known:
+        return replace(spec, writer=MessageWriter(origin.changefeed, origin.release, tuple(definitions)))
+    return replace(lenient, destination=UNKNOWN, by_layout=UNKNOWN, watermarks=_watermarks(origin))
+
+
+def _watermarks(origin: StreamOrigin) -> bool | None:
+    """Return whether the stream of an unknown changefeed has watermarks; None if its rows do not tell."""
+    codec, options, release = CODECS[origin.protocol], origin.changefeed.codec, origin.release
+    decoder, plain = DECODERS[origin.protocol], replace(options, enable_tidb_extension=False)
+    if origin.watermarked or codec.has_watermarks(plain, release):
+        return True
+    return None if decoder.always_timed or decoder.sequential else codec.has_watermarks(options, release)
+
+
+def _scope_on_storage(dispatcher_names: bool, table: Table) -> str:
+    """Return in which scope the rows of a table are ordered: one worker writes them, unless they are of several
+    partitions or dispatchers."""
+    return "hash" if dispatcher_names or table.partitioning is not None else "table"

@@ -1,0 +1,258 @@
+"""What a stream does not tell of its tables, and the findings of its replay that nothing proves therefore.
+
+Not every statement that changes rows is in a stream: some protocols have none, releases leave some out, and event
+filters hold some back, as they do with rows. A truth knows of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from simulator.quantities import counted
+from simulator.reader.contract.stream_spec import StreamSpec
+from simulator.reader.contract.summary import PartitionSummary
+from simulator.reader.contract.violations import Violations
+from simulator.reader.replay.outcome import ReplayOutcome
+from simulator.reader.replay.states import state_table_numbers
+from simulator.reader.replay.stream_statements import StreamStatement, renames
+from simulator.reader.replay.table_timeline import TableTimeline
+from simulator.reader.verify.comparison import split_name
+from simulator.reader.verify.origin import StreamOrigin
+from simulator.reader.verify.verification import NotChecked
+from simulator.releases import Release
+from simulator.sources.snapshots import Snapshot
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.filters.event_filters import event_filters
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.catalog import object_key
+
+KEYS = frozenset(("unique-key",))
+CHANGES = KEYS | {"old-image", "row-not-there", "row-already-there", "two-changes"}
+"""Checks of a row change against earlier ones."""
+
+ENDS = frozenset(("row-missing", "row-left", "row-different"))
+"""Checks of rows at the end of the stream."""
+
+MESSAGES = frozenset(("message-different", "cannot-dispatch", "wrong-partition"))
+"""Checks of a row against the definition of its table."""
+
+UNCOVERED = frozenset(("row-uncovered",))
+
+SUMS = frozenset(("changes-missing", "changes-different"))
+"""Checks of the number and the sums of a table's row changes."""
+
+UNPROVED = {
+    CHANGES: "whether row changes of {} follow from each other",
+    ENDS: "the rows of {}",
+    MESSAGES: "messages of rows of {}",
+    SUMS: "whether all row changes of {} are there",
+    UNCOVERED: "whether the files end where they are expected to{}",
+}
+
+OfTable = Callable[[str], bool]
+"""Whether something is so of a table, `db.table`."""
+
+HELD_BACK = "event filters hold back statements or rows of it, and what was there before a change is not told"
+FILTERS = "event filters may hold back statements and rows, and which the changefeed has is not known: --config or --truth tells"
+NOT_REACHED = "the stream does not reach them yet"
+GROWN = "rows moved when a topic got more partitions, and DELETEs do not tell their commit-ts"
+
+EVERYWHERE = frozenset((Action.DROP_TABLE, Action.TRUNCATE_TABLE, Action.DROP_SCHEMA, Action.MODIFY_COLUMN))
+"""Statements that may change the rows of any table."""
+
+OF_PARTITIONS = frozenset(
+    (Action.DROP_TABLE_PARTITION, Action.TRUNCATE_TABLE_PARTITION, Action.EXCHANGE_TABLE_PARTITION)
+)
+"""Statements that move rows in and out of partitions, and so in and out of the table that one was exchanged for."""
+
+OF_NAMES = frozenset((Action.RENAME_TABLE, Action.RENAME_TABLES, Action.RECOVER_TABLE))
+"""Statements that bring a table to another name, or back."""
+
+OF_KEYS = frozenset((Action.MULTI_SCHEMA_CHANGE,))
+"""Statements that drop several keys of a table. Before TiDB had it, 6.2, DROP_INDEXES did, which no release sends."""
+
+OF_COLUMNS = frozenset((Action.ADD_COLUMNS, Action.DROP_COLUMNS))
+"""Statements that change the columns of messages."""
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """Findings that nothing proves."""
+
+    checks: frozenset[str]
+    of_table: OfTable
+    why: str
+
+
+def excused(outcome: ReplayOutcome, excuses: Iterable[Excuse]) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
+    """Return the outcome without findings that nothing proves, and these as not checked."""
+    left: list[NotChecked] = []
+    for excuse in excuses:
+        found = {kind: count for kind, count in outcome.counts.items() if _excuses(excuse, *kind)}
+        left += _not_proved(excuse, found)
+        ends = {table for check, table in found if check in ENDS}
+        outcome = replace(
+            outcome,
+            counts={kind: count for kind, count in outcome.counts.items() if kind not in found},
+            examples=tuple(each for each in outcome.examples if (each.check, each.table) not in found),
+            tables=tuple(each for each in outcome.tables if each.table not in ends),
+        )
+    return outcome, tuple(left)
+
+
+def excused_messages(found: Violations, excuses: Iterable[Excuse]) -> tuple[Violations, tuple[NotChecked, ...]]:
+    """Return the violations of messages without those that nothing proves, and these as not checked."""
+    left: list[NotChecked] = []
+    for excuse in excuses:
+        unproved = {kind: count for kind, count in found.counts.items() if _excuses(excuse, *kind)}
+        left += _not_proved(excuse, unproved)
+        found = Violations(
+            {kind: count for kind, count in found.counts.items() if kind not in unproved},
+            tuple(each for each in found.shown if (each.check, each.table) not in unproved),
+        )
+    return found, tuple(left)
+
+
+def _excuses(excuse: Excuse, check: str, table: str) -> bool:
+    return check in excuse.checks and excuse.of_table(table)
+
+
+def _not_proved(excuse: Excuse, found: dict[tuple[str, str], int]) -> Iterator[NotChecked]:
+    for checks, what in UNPROVED.items():
+        for table in sorted({table for check, table in found if check in checks}):
+            counts = ", ".join(
+                f"{check} ({count:,})"
+                for (check, name), count in sorted(found.items())
+                if name == table and check in checks
+            )
+            yield NotChecked(f"{what.format(table)}: {counts}", excuse.why)
+
+
+def filter_check(origin: StreamOrigin) -> OfTable:
+    """Return whether the known event filters may drop statements or row changes of a table."""
+    changefeed = origin.changefeed
+    rules = event_filters(changefeed.event_filters, origin.release, changefeed.case_sensitive).rules
+    return lambda table: any(
+        matcher.match(*split_name(table)) for rule in rules for matcher in (rule.matcher, rule.row_matcher)
+    )
+
+
+def held_back(origin: StreamOrigin) -> Iterator[Excuse]:
+    """Yield what event filters leave open: those of the changefeed, or those that it may have."""
+    yield Excuse(CHANGES, filter_check(origin), HELD_BACK)
+    if not origin.filters_known:
+        yield Excuse(CHANGES, bool, FILTERS)
+
+
+def untold_statements(
+    origin: StreamOrigin, timeline: TableTimeline, after: Snapshot | None, releases: Collection[Release]
+) -> Iterator[Excuse]:
+    """Yield what is open of a stream without a truth because one of the releases may not send statements."""
+    untold = {action for release in releases for action in _untold(origin, release)}
+    if untold & EVERYWHERE:
+        why = f"{origin.protocol} does not have the statements that may have changed it: --truth tells"
+        yield Excuse(CHANGES | ENDS | MESSAGES, bool, why)
+        return
+    some = "its release does not send" if len(releases) == 1 else "a release may not send"
+    if untold & OF_PARTITIONS and any(history.table.partitioning is not None for history in timeline.tables):
+        yield Excuse(CHANGES | ENDS, bool, f"{some} every statement on partitions: --truth tells")
+    if untold & OF_COLUMNS:
+        yield Excuse(MESSAGES, bool, f"{some} every statement that changes columns: --truth tells")
+    if untold & OF_KEYS:
+        tables = [definition.table for history in timeline.tables for definition in history.definitions]
+        several = {f"{table.schema}.{table.name}" for table in tables if len(table.indexes) > 1}
+        yield Excuse(KEYS, several.__contains__, f"{some} every statement that drops several keys: --truth tells")
+    if untold & OF_NAMES and after is not None:
+        expected = {object_key(entry.table.schema, entry.table.name) for entry in after.tables}
+        numbers = state_table_numbers(timeline, True)
+        fixed = {key for key, number in numbers.items() if key in expected and not timeline.tables[number].lenient}
+        yield Excuse(
+            ENDS,
+            lambda table: object_key(*split_name(table)) not in fixed,
+            f"{some} every statement that gives a table another name: --truth tells",
+        )
+
+
+def _untold(origin: StreamOrigin, release: Release) -> Iterator[Action]:
+    codec = CODECS[origin.protocol]
+    sends = codec.sends_ddl(origin.changefeed.codec, release)
+    for action in EVERYWHERE | OF_PARTITIONS | OF_NAMES | OF_COLUMNS | OF_KEYS:
+        if not sends or action not in release.allowed_ddl or codec.skips_ddl(action):
+            yield action
+
+
+def open_files(spec: StreamSpec) -> Iterator[Excuse]:
+    """Yield what is open of files without a truth: TiCDC writes rows above its checkpoint before it is stopped."""
+    if spec.files:
+        yield Excuse(
+            UNCOVERED, lambda table: True, "TiCDC may have been stopped, and nothing tells where: --truth tells"
+        )
+
+
+def bare_deletes(spec: StreamSpec, summed: Iterable[PartitionSummary]) -> tuple[list[Excuse], list[NotChecked]]:
+    """Return what is open because of DELETEs that do not tell their row."""
+    count = sum(each.bare_deletes for each in summed)
+    if not count:
+        return [], []
+    keyed = {f"{table.schema}.{table.name}" for table in spec.all_tables if table.primary_key}
+    why = "the DELETE of a table without a primary key has neither key nor value in Avro of the new architecture"
+    return [Excuse(CHANGES | ENDS, lambda table: table not in keyed, why)], [
+        NotChecked(f"which rows {counted(count, 'DELETE')} took", why)
+    ]
+
+
+def old_names(origin: StreamOrigin, statements: Iterable[StreamStatement]) -> Iterator[Excuse]:
+    """Yield what is open as rows may be under the name that their table had before a RENAME."""
+    renamed = {object_key(*name) for each in statements for pair in renames(each) for name in pair}
+    if renamed and CODECS[origin.protocol].keeps_old_names(origin.release):
+        yield Excuse(
+            CHANGES | ENDS | MESSAGES | SUMS,
+            lambda table: object_key(*split_name(table)) in renamed,
+            "a renamed table, whose rows may have its old name, as TiCDC registers no schema after RENAME TABLE",
+        )
+
+
+def mistaken_columns(origin: StreamOrigin, timeline: TableTimeline) -> Iterator[Excuse]:
+    """Yield what is open where TiCDC mistakes columns for others (`ticdc.codecs.simple.mistaken`)."""
+    mistakes = CODECS[origin.protocol].mistakes_columns
+    mistaken = {
+        object_key(table.schema, table.name)
+        for history in timeline.tables
+        for table in (definition.table for definition in history.definitions)
+        if mistakes(table, origin.release)
+    }
+    if mistaken:
+        yield Excuse(
+            CHANGES | ENDS | MESSAGES | SUMS,
+            lambda table: object_key(*split_name(table)) in mistaken,
+            f"TiCDC {origin.release.name} mistakes its columns for others, as they are not in the order of their "
+            "ids, or behind a virtual one",
+        )
+
+
+def moved_rows(spec: StreamSpec, timeline: TableTimeline) -> Iterator[Excuse]:
+    """Yield what is open where an UPDATE may change the handle key, and messages do not tell the old one."""
+    if spec.fidelity.old_values or not spec.fidelity.moves_rows:
+        return
+    moving = {
+        object_key(table.schema, table.name)
+        for history in timeline.tables
+        for table in (definition.table for definition in history.definitions)
+        if handle_key(table) and not table.clustered
+    }
+    yield Excuse(
+        CHANGES | {"row-left"},
+        lambda table: object_key(*split_name(table)) in moving,
+        "an UPDATE may give a row another handle key, and messages do not tell the old one, so that no consumer can "
+        "delete it",
+    )
+
+
+def without_end_checks(outcome: ReplayOutcome, why: str = NOT_REACHED) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
+    """Remove findings about the final rows, as of a stream that has not reached the expected watermark."""
+    counts = {kind: count for kind, count in outcome.counts.items() if kind[0] not in ENDS}
+    examples = tuple(each for each in outcome.examples if each.check not in ENDS)
+    left = (NotChecked("the rows that are expected", why),) if outcome.tables else ()
+    return replace(outcome, counts=counts, examples=examples, tables=()), left

@@ -1,1 +1,0 @@
-"""TiDB's collations: sort keys and weights of text."""

@@ -1,1 +1,0 @@
-"""Keys, foreign keys and CHECK constraints of existing tables."""

@@ -1,1 +1,0 @@
-"""Tables from CREATE TABLE: columns, types, defaults and keys, completed as TiDB does."""

@@ -1,1 +1,0 @@
-"""Expressions inside definitions: DEFAULT, generated columns, functional keys, partition bounds."""

@@ -1,0 +1,283 @@
+"""Checks of the parts of keys, in TiDB's order.
+
+Source: tidb pkg/ddl/index.go, buildIndexColumns, checkIndexColumn; pkg/ddl/ddl_api.go, BuildHiddenColumnInfo.
+
+The hidden columns of functional indexes, which TiDB adds to a table, with the types that it infers for expressions.
+
+Sources: tidb v8.0.0 pkg/ddl/index.go BuildHiddenColumnInfo; pkg/expression/builtin.go newBaseBuiltinFuncWithTp and
+adjustNullFlagForReturnType, builtin_arithmetic.go, builtin_string.go, builtin_cast.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from simulator.tidb import syntax
+from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, column_names, existing_column, find_column, qualified_names
+from simulator.tidb.ddl.expressions import check_key_functions, parse_or_none
+from simulator.tidb.ddl.grammar import check_parts_grammar
+from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS
+from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.model.table import Column, IndexColumn, Table
+from simulator.tidb.model.types import CHARSETS, ColumnType, family, is_text
+
+MAX_KEY_BYTES = 3072
+TYPE_BYTES = dict(tinyint=1, smallint=2, mediumint=3, int=4, float=4, year=1, date=3, time=3, timestamp=4)
+"""Bytes of a value in a key (TiDB: pkg/parser/mysql/const.go, DefaultLengthOfMysqlTypes). Other types have 8."""
+
+LENGTH_PRESERVING_FUNCTIONS = ("LOWER", "UPPER", "REVERSE")
+"""Functions whose result is as long as their argument."""
+
+
+def resolve_part(part: syntax.KeyPart, table: Table) -> syntax.KeyPart:
+    column = find_column(table, part.column) if part.column else None
+    return replace(part, column=column.name) if column else part
+
+
+def check_parts(key: syntax.KeyDefinition, table: Table, name: str = "", strict: bool = True) -> None:
+    """Raise DdlError for a key that the table cannot have (TiDB: buildIndexColumns)."""
+    check_parts_grammar("", key.parts)
+    check_expressions(key, table, name or key.name)
+    total = 0
+    for part in key.parts:
+        if part.expression or key.kind in COLUMNAR_KINDS and not part.column:
+            continue
+        column = existing_column(
+            table, part.column, error_with_text("ddl:1072", f"column does not exist: {part.column}")
+        )
+        if key.kind in COLUMNAR_KINDS:
+            continue
+        total += check_part(column, part.length, strict)
+        if total > MAX_KEY_BYTES and (strict or key.kind in ("unique", "primary") or len(key.parts) > 1):
+            raise tidb_error("ddl:1071", total, MAX_KEY_BYTES)
+
+
+def check_index_parts(columns: Iterable[IndexColumn], table: Table) -> None:
+    """Check the columns of an existing index in a changed table."""
+    parts = (syntax.KeyPart("" if part.expression else part.name, part.length, part.expression) for part in columns)
+    check_parts(syntax.KeyDefinition("key", "", tuple(parts)), table)
+
+
+def check_expressions(key: syntax.KeyDefinition, table: Table, name: str) -> None:
+    """Check the expressions of a functional key (TiDB: buildHiddenColumnInfoWithCheck)."""
+    if key.kind in COLUMNAR_KINDS:
+        return
+    for place, part in enumerate(key.parts):
+        if not part.expression:
+            continue
+        hidden = f"_V$_{name}_{place}"
+        if len(hidden) > MAX_NAME_LENGTH:
+            raise tidb_error("ddl:1059", "hidden column")
+        check_key_functions(name, part.expression)
+        if column := find_column(table, hidden):
+            raise tidb_error("schema:1060", column.name)
+        check_expression(part.expression, name, table)
+
+
+def check_expression(expression: str, name: str, table: Table) -> None:
+    """Check an expression of a functional key: its columns and its type; it must be more than a column."""
+    for parts in qualified_names(expression):
+        if len(parts) > 1 and parts[-2].lower() != table.name.lower():
+            raise tidb_error("ddl:1054", ".".join(parts), "expression")
+    names = sorted(column_names(expression))
+    for column in names:
+        existing_column(table, column, tidb_error("ddl:1054", column, "expression"))
+    tree = parse_or_none(expression)
+    tree = tree and strip_parentheses(tree)
+    if isinstance(tree, syntax.ColumnName):
+        raise tidb_error("ddl:3762")
+    if any(column.auto_increment and column.name.lower() in names for column in table.columns):
+        raise tidb_error("ddl:3754", name)
+    check_result(tree, table)
+
+
+def check_result(tree: syntax.Node | None, table: Table) -> None:
+    """Raise DdlError for an expression whose result is JSON or a long text, except a CAST to an array."""
+    if isinstance(tree, syntax.Cast):
+        if tree.type == "JSON":
+            raise tidb_error("ddl:3753")
+        return
+    if not isinstance(tree, syntax.Call):
+        return
+    if tree.name == "JSON_OBJECT" and len(tree.arguments) % 2:
+        raise tidb_error("expression:1582", tree.name.lower())
+    if tree.name in JSON_FUNCTIONS:
+        raise tidb_error("ddl:3753")
+    if tree.name == "JSON_UNQUOTE":  # its result is a LONGTEXT
+        raise tidb_error("ddl:3757")
+    argument = tree.arguments[0] if tree.arguments else None
+    column = find_column(table, argument.parts[-1]) if isinstance(argument, syntax.ColumnName) else None
+    if column and is_text(column.type) and tree.name in LENGTH_PRESERVING_FUNCTIONS:
+        bytes = column.type.length * CHARSETS[column.type.charset][1]
+        if bytes > MAX_KEY_BYTES:
+            raise tidb_error("ddl:1071", bytes, MAX_KEY_BYTES)
+
+
+JSON_FUNCTIONS = frozenset(
+    "JSON_EXTRACT JSON_ARRAY JSON_OBJECT JSON_SET JSON_INSERT JSON_REPLACE JSON_REMOVE JSON_ARRAY_APPEND"
+    " JSON_ARRAY_INSERT JSON_MERGE_PATCH JSON_MERGE_PRESERVE JSON_SEARCH JSON_KEYS".split()
+)
+
+
+def check_part(column: Column, length: int, strict: bool = True) -> int:
+    """Return the bytes of the column in a key. Raises DdlError for a column that cannot be in one (TiDB:
+    checkIndexColumn, getIndexColumnLength)."""
+    type, kind = column.type, family(column.type)
+    if kind == "string" and type.length == 0:
+        raise tidb_error("ddl:1167", column.name)
+    if kind == "json":
+        raise tidb_error("ddl:3152", column.name)
+    if kind == "vector":
+        raise unsupported_error("add vector index: only support vector distance function on the column")
+    if kind == "text" and length < 0:
+        raise tidb_error("ddl:1170", column.name)
+    if kind not in ("string", "text"):
+        if length >= 0:
+            raise tidb_error("ddl:1089")
+        return value_bytes(type)
+    if length == 0:
+        raise tidb_error("ddl:1391", column.name)
+    if kind == "string" and length > type.length:
+        raise tidb_error("ddl:1089")
+    bytes = CHARSETS[type.charset][1]
+    if length * bytes > MAX_KEY_BYTES and strict:
+        raise tidb_error("ddl:1071", length * bytes, MAX_KEY_BYTES)
+    return (length if length > 0 else type.length) * bytes
+
+
+def value_bytes(type: ColumnType) -> int:
+    if type.name == "bit":
+        return (type.length + 7) // 8
+    if type.name == "decimal":
+        return type.length // 9 * 4 + (type.length % 9 + 1) // 2
+    if type.name == "enum":
+        return max(map(len, type.elements), default=0)
+    if type.name == "set":
+        return sum(map(len, type.elements)) + len(type.elements) - 1
+    return TYPE_BYTES.get(type.name, 8)
+
+
+CONNECTION = ("utf8mb4", "utf8mb4_bin")
+INT_WIDTH, REAL_WIDTH, DECIMAL_WIDTH, DECIMAL_SCALE = 20, 23, 65, 30
+ARRAY_LENGTHS = {"SIGNED": 22, "UNSIGNED": 22, "DOUBLE": 22, "DATE": 10, "DATETIME": 19, "TIME": 10}
+KEEPS_LENGTH = ("LOWER", "LCASE", "UPPER", "UCASE")
+
+
+@dataclass(frozen=True)
+class VarString(ColumnType):
+    """VAR_STRING, the type of strings that functions return; no other column has it. Its name here is `varchar`."""
+
+
+class _Result(NamedTuple):
+    type: ColumnType
+    not_null: bool
+
+
+@lru_cache(maxsize=1024)
+def hidden_columns(table: Table) -> tuple[Column, ...] | None:
+    """Return the hidden columns; None if the type of one of them is not known."""
+    from simulator.tidb.ddl.expressions import parse_or_none  # imports sqlglot, which few tables need
+
+    columns = {column.name.lower(): column for column in table.columns}
+    found = []
+    for part in (part for index in table.indexes for part in index.columns if part.expression):
+        tree = parse_or_none(part.expression)
+        result = None if tree is None else _result(tree, columns)
+        if result is None:
+            return None
+        found.append(
+            Column(part.name, result.type, result.not_null, generated="virtual", generated_expression=part.expression)
+        )
+    return tuple(found)
+
+
+def _result(node: syntax.Node, columns: dict[str, Column]) -> _Result | None:
+    match node:
+        case syntax.Parenthesised():
+            return _result(node.inner, columns)
+        case syntax.ColumnName():
+            column = columns.get(node.parts[-1].lower())
+            return None if column is None else _Result(column.type, column.not_null)
+        case syntax.Literal("integer"):
+            return _Result(ColumnType("bigint", len(node.text), 0), True)
+        case syntax.Literal("decimal"):
+            whole, _, digits = node.text.partition(".")
+            return _Result(ColumnType("decimal", len(whole) + len(digits), len(digits)), True)
+        case syntax.Binary("+" | "-" | "*"):
+            return _arithmetic(node.operator, _result(node.left, columns), _result(node.right, columns))
+        case syntax.Call() if node.name in KEEPS_LENGTH and len(node.arguments) == 1:
+            return _as_string(_result(node.arguments[0], columns))
+        case syntax.Cast():
+            return _cast(node.type, _result(node.operand, columns))
+    return None
+
+
+def _arithmetic(operator: str, left: _Result | None, right: _Result | None) -> _Result | None:
+    if left is None or right is None:
+        return None
+    kinds = {family(left.type), family(right.type)}
+    not_null = left.not_null and right.not_null
+    if kinds == {"integer"}:
+        unsigned = left.type.unsigned or right.type.unsigned
+        return _Result(ColumnType("bigint", INT_WIDTH, 0, unsigned), not_null)
+    if not kinds <= {"integer", "decimal", "float"}:
+        return None
+    is_real = "float" in kinds
+    scales = [0 if family(each.type) == "integer" else each.type.decimal for each in (left, right)]
+    if min(scales) < 0:
+        return None  # TiDB knows no length of it
+    whole = [max(each.type.length, 0) - scale for each, scale in zip((left, right), scales, strict=True)]
+    scale = sum(scales) if operator == "*" else max(scales)
+    scale = scale if is_real else min(scale, DECIMAL_SCALE)
+    length = sum(whole) + scale if operator == "*" else max(whole) + scale + 1
+    if is_real:
+        return _Result(ColumnType("double", min(length, REAL_WIDTH), scale), not_null)
+    return _Result(ColumnType("decimal", min(length, DECIMAL_WIDTH), scale), not_null)
+
+
+def _as_string(argument: _Result | None) -> _Result | None:
+    """Return the type of a function whose result is as long as its argument, which is cast to a string."""
+    if argument is None:
+        return None
+    type, kind = argument.type, family(argument.type)
+    if kind in ("string", "text"):
+        return _Result(_string(type.length, type.charset, type.collation), argument.not_null)
+    length = {"integer": INT_WIDTH, "decimal": type.length + 3}.get(kind)
+    return None if length is None else _Result(_string(length, *CONNECTION), argument.not_null)
+
+
+def _cast(target: str, operand: _Result | None) -> _Result | None:
+    if target.endswith(" ARRAY"):
+        return _array(target.removesuffix(" ARRAY"))
+    found = re.fullmatch(r"(CHAR|BINARY|SIGNED|UNSIGNED|DECIMAL)(?:\((\d+)(?:,\s*(\d+))?\))?", target)
+    if operand is None or found is None:
+        return None
+    name, length, scale = found[1], int(found[2] or -1), int(found[3] or 0)
+    if name in ("SIGNED", "UNSIGNED"):
+        return _Result(ColumnType("bigint", INT_WIDTH, 0, name == "UNSIGNED"), operand.not_null)
+    if name == "DECIMAL":
+        return _Result(ColumnType("decimal", length if length > 0 else 10, scale), operand.not_null)
+    if length < 0:
+        return None
+    charset = CONNECTION if name == "CHAR" else ("binary", CHARSETS["binary"][0])
+    return _Result(_string(length, *charset), operand.not_null)
+
+
+def _array(element: str) -> _Result | None:
+    """Return the type of a JSON array, which keeps length, charset and sign of its elements (tidb v8.0.0
+    pkg/parser/types/field_type.go GetType, pkg/parser/mysql/util.go defaultLengthAndDecimalForCast)."""
+    name, _, length = element.rstrip(")").partition("(")
+    charset = CONNECTION if name == "CHAR" else ("binary", CHARSETS["binary"][0])
+    size = int(length) if name == "CHAR" else ARRAY_LENGTHS.get(name)
+    if size is None or name != "CHAR" and length:
+        return None
+    return _Result(ColumnType("json", size, 0, name == "UNSIGNED", charset=charset[0], collation=charset[1]), False)
+
+
+def _string(length: int, charset: str, collation: str) -> ColumnType:
+    return VarString("varchar", length, charset=charset, collation=collation)

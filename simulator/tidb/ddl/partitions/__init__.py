@@ -1,1 +1,0 @@
-"""Partitioning of tables: expressions, bounds and ALTER TABLE."""

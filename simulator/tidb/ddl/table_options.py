@@ -1,0 +1,257 @@
+"""Table options in ALTER TABLE: comment, charset, TTL, AUTO_INCREMENT and options without effect on rows.
+
+OPTIONS has all options that TiDB can alter. Only CONVERT TO changes the charset of existing columns (TiDB:
+pkg/ddl/executor.go, AlterTable, AlterTableCharsetAndCollate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from simulator.tidb import syntax
+from simulator.tidb.ddl.actions import Action, Alteration, SubJob, SubJobs, TargetTable
+from simulator.tidb.ddl.catalog import check_placement_policy, existing_column
+from simulator.tidb.ddl.foreign_keys import referring_keys
+from simulator.tidb.ddl.grammar import ENGINES
+from simulator.tidb.ddl.index_parts import check_index_parts
+from simulator.tidb.ddl.soft_deletes import alter_soft_delete
+from simulator.tidb.ddl.table_definitions import STORED_OPTIONS, build_ttl
+from simulator.tidb.ddl.type_changes import check_charset, order_alike
+from simulator.tidb.errors import auto_random_error, converting_errors, error_with_text, tidb_error, unsupported_error
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ALIASES, CHARSETS, family, is_binary, resolve_charset_and_collation
+from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS
+
+Values = Mapping[str, syntax.TableOption]
+"""The options of one spec by name; the last one counts."""
+
+
+def set_options(spec: syntax.SetOptions, alteration: Alteration) -> SubJobs:
+    """Yield a sub-job for each option, one for all of charset and one for all of TTL; placement is last.
+
+    Raises DdlError.
+    """
+    check_charsets([option.value for option in spec.options if option.name == "CHARSET" and not option.default])
+    values = {option.name: option for option in spec.options}
+    soft_deletes = tuple(option for option in spec.options if option.name in SOFT_DELETE_OPTIONS)
+    if soft_deletes:
+        yield from alter_soft_delete(soft_deletes, alteration)
+    done: set[object] = set()
+    for option in spec.options:
+        change = OPTIONS.get(option.name)
+        if change is None:
+            raise error_with_text("ddl:8200", "This type of ALTER TABLE is currently unsupported")
+        if change not in done:
+            yield from change(option, values, alteration)
+        if change in (charset, time_to_live):
+            done.add(change)
+    if "PLACEMENT POLICY" in values:
+        check_placement_policy(alteration.target.catalog if alteration.target else None, spec.options)
+        yield SubJob(Action.ALTER_TABLE_PLACEMENT)
+
+
+def check_charsets(names: Sequence[str]) -> None:
+    """Raise DdlError for several charsets (GetCharsetAndCollateInTableOption)."""
+    for name in names:
+        if name != names[0]:
+            raise tidb_error("ddl:1302", names[0], name)
+
+
+def comment(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
+    if len(option.value.encode()) > 2048:
+        raise tidb_error("ddl:1628", alteration.name.name.lower())
+    yield SubJob(Action.MODIFY_TABLE_COMMENT, lambda before: replace(before, comment=option.value))
+
+
+def charset(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
+    """Yield the sub-job of another default charset, which applies to new columns."""
+    named = "" if "CHARSET" not in values or values["CHARSET"].default else values["CHARSET"].value
+    collated = values["COLLATE"].value if "COLLATE" in values else ""
+    return charset_step(named, collated, False, alteration)
+
+
+def time_to_live(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
+    """Yield the sub-job of TTL options. Raises DdlError (TiDB: AlterTableTTLInfoOrEnable)."""
+    target = alteration.target
+    if target is None:
+        yield SubJob(Action.ALTER_TTL_INFO)
+        return
+    table = target.table
+    texts = {name: setting.value for name, setting in values.items()}
+    new = build_ttl(texts)
+    if new is not None:
+        check_ttl(new.column, table, target)
+    elif table.ttl is None:
+        raise tidb_error("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in values else "TTL_JOB_INTERVAL")
+    else:
+        new = replace(
+            table.ttl,
+            enabled=texts.get("TTL_ENABLE", "ON" if table.ttl.enabled else "OFF").upper() != "OFF",
+            job_interval=texts.get("TTL_JOB_INTERVAL", table.ttl.job_interval),
+        )
+    yield SubJob(Action.ALTER_TTL_INFO, lambda before: replace(before, ttl=new))
+
+
+def check_ttl(name: str, table: Table, target: TargetTable) -> None:
+    """Raise DdlError for an invalid TTL column (TiDB: checkTTLInfoValid)."""
+    if any(referring_keys(target.catalog, table.schema, table.name)):
+        raise tidb_error("ddl:8152")
+    column = existing_column(table, name, tidb_error("ddl:1054", name, "TTL config"))
+    if family(column.type) not in ("date", "datetime"):
+        raise tidb_error("ddl:8148", column.name)
+    floats = {column.name for column in table.columns if family(column.type) == "float"}
+    if table.clustered and not floats.isdisjoint(table.primary_key):
+        raise error_with_text("ddl:8153", "Unsupported clustered primary key type FLOAT/DOUBLE for TTL")
+
+
+def remove_ttl(spec: syntax.RemoveTtl, alteration: Alteration) -> SubJobs:
+    if alteration.target is not None and alteration.target.table.ttl is None:
+        yield "the table has no TTL: no job"
+    else:
+        yield SubJob(Action.ALTER_TTL_REMOVE, lambda before: replace(before, ttl=None))
+
+
+def stored_option(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
+    if alteration.target is not None:
+        table = alteration.target.table
+        if option.name == "SHARD_ROW_ID_BITS" and dict(table.options).get(option.name) == option.value:
+            yield f"{option.name} is {option.value} already: no job"
+            return
+        check_stored_option(option, table)
+    yield SubJob(KEPT_OPTION_ACTIONS[option.name], lambda before: with_option(before, option.name, option.value))
+
+
+def check_stored_option(option: syntax.TableOption, table: Table) -> None:
+    if option.name == "SHARD_ROW_ID_BITS" and table.clustered and option.value.strip("0"):
+        raise unsupported_error("shard_row_id_bits for table with primary key as row id")
+    if option.name == "AUTO_RANDOM_BASE" and not any(column.auto_random for column in table.columns):
+        raise auto_random_error("alter auto_random_base of a non auto_random table")
+    if option.name == "AUTO_ID_CACHE" and (option.value == "1") != (dict(table.options).get(option.name) == "1"):
+        raise error_with_text(
+            "ddl:1105", "Can't Alter AUTO_ID_CACHE between 1 and non-1, the underlying implementation is different"
+        )
+
+
+def with_option(table: Table, name: str, value: str) -> Table:
+    values = {**dict(table.options), name: value}
+    return replace(table, options=tuple((option, values[option]) for option in STORED_OPTIONS if option in values))
+
+
+def engine_attribute(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
+    raise tidb_error("ddl:3981")
+
+
+def engine(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
+    if option.value.lower() not in ENGINES:
+        raise tidb_error("ddl:1286", option.value)
+    return ignored_option(option, values, alteration)
+
+
+def ignored_option(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
+    """Return the function of an option that TiDB accepts without a job."""
+    yield f"{option.name} is accepted, no job"
+
+
+def cache(spec: syntax.Cache, alteration: Alteration) -> SubJobs:
+    """Yield the sub-job of CACHE or NOCACHE (TiDB: AlterTableCache)."""
+    table, on = alteration.target.table if alteration.target else None, spec.on
+    if table and table.cached == on:
+        yield f"the table is {'' if on else 'not '}cached already: no job"
+        return
+    if table and on and table.partitioning is not None:
+        raise tidb_error("ddl:8242", "partition mode")
+    action = Action.ALTER_CACHE_TABLE if on else Action.ALTER_NO_CACHE_TABLE
+    yield SubJob(action, lambda before: replace(before, cached=on))
+
+
+KEPT_OPTION_ACTIONS = {
+    "AUTO_INCREMENT": Action.REBASE_AUTO_ID,
+    "AUTO_ID_CACHE": Action.MODIFY_TABLE_AUTO_ID_CACHE,
+    "AUTO_RANDOM_BASE": Action.REBASE_AUTO_RANDOM_BASE,
+    "SHARD_ROW_ID_BITS": Action.SHARD_ROW_ID,
+}
+
+OPTIONS: Mapping[str, Callable[[syntax.TableOption, Values, Alteration], SubJobs]] = {
+    "COMMENT": comment,
+    "CHARSET": charset,
+    "COLLATE": charset,
+    "TTL": time_to_live,
+    "TTL_ENABLE": time_to_live,
+    "TTL_JOB_INTERVAL": time_to_live,
+    "AUTO_INCREMENT": stored_option,
+    "AUTO_ID_CACHE": stored_option,
+    "AUTO_RANDOM_BASE": stored_option,
+    "SHARD_ROW_ID_BITS": stored_option,
+    "PLACEMENT POLICY": lambda option, values, alteration: iter(()),  # set_options yields its sub-job, the last
+    "ENGINE": engine,
+    "ROW_FORMAT": ignored_option,
+    "ENGINE_ATTRIBUTE": engine_attribute,
+    **dict.fromkeys(SOFT_DELETE_OPTIONS, lambda option, values, alteration: iter(())),  # set_options has their sub-job
+}
+
+
+def convert_charset(spec: syntax.ConvertCharset, alteration: Alteration) -> SubJobs:
+    """Yield the sub-job of CONVERT TO, which changes the table and all its text columns.
+
+    To TiDB, DEFAULT is a charset without a name (GetCharsetAndCollateInTableOption).
+    """
+    if not spec.charset and alteration.target is not None:
+        raise error_with_text("ddl:1105", "Unknown charset ")
+    return charset_step(spec.charset, spec.collation, True, alteration)
+
+
+def charset_step(name: str, collation: str, columns_too: bool, alteration: Alteration) -> SubJobs:
+    """Yield the sub-job of another charset (TiDB: AlterTableCharsetAndCollate, checkAlterTableCharset)."""
+    if name and ALIASES.get(name.lower(), name.lower()) not in CHARSETS:
+        raise tidb_error("ddl:1115", name)
+    if collation and collation.lower().partition("_")[0] not in (*CHARSETS, *ALIASES):
+        raise tidb_error("ddl:1273", collation)
+    target = alteration.target
+    if target is None:
+        yield SubJob(Action.MODIFY_TABLE_CHARSET_AND_COLLATE)
+        return
+    table = target.table
+    database = target.catalog.database(table.schema)
+    default = (database.charset, database.collation) if database else (table.charset, table.collation)
+    with converting_errors("ddl:1253"):
+        new = resolve_charset_and_collation(name, collation, default, f"table {table.name!r}")
+    textual = [column.type for column in table.columns if column.type.charset != "binary"]
+    if (table.charset, table.collation) == new and all((type.charset, type.collation) == new for type in textual):
+        what = "the table and its columns have" if columns_too else "the table has"
+        yield f"{what} this character set and collation: no job"
+        return
+    check_charset(table.charset, table.collation, *new)
+    if columns_too:
+        check_columns(table, new)
+    yield SubJob(Action.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, new, columns_too))
+
+
+def check_columns(table: Table, new: tuple[str, str]) -> None:
+    """Raise DdlError for a column that cannot have the charset, and for a key that gets too long."""
+    for column in table.columns:
+        type = column.type
+        if type.name == "varchar" and type.length > (most := 65535 // CHARSETS[new[0]][1]):
+            raise tidb_error("types:1074", column.name, most)
+        if type.charset == "binary":
+            continue
+        indexed = any(column.name in (part.name for part in index.columns) for index in table.indexes)
+        if indexed and not order_alike(type.collation, new[1]):
+            raise unsupported_error(
+                f"converting collation of column '{column.name.lower()}' from"
+                f" '{type.collation}' to '{new[1]}' when index is defined on it."
+            )
+        check_charset(type.charset, type.collation, *new)
+    changed = with_charset(table, new, True)
+    for index in table.indexes:
+        # TiDB takes the length of a whole column for -1 here (checkIndexLengthWithNewCharset).
+        check_index_parts((part for part in index.columns if part.length > 0), changed)
+
+
+def with_charset(table: Table, new: tuple[str, str], columns_too: bool) -> Table:
+    def converted(column: Column) -> Column:
+        if not columns_too or family(column.type) not in ("string", "text", "enum", "set") or is_binary(column.type):
+            return column
+        return replace(column, type=replace(column.type, charset=new[0], collation=new[1]))
+
+    return replace(table, charset=new[0], collation=new[1], columns=tuple(map(converted, table.columns)))

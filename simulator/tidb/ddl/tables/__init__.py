@@ -1,1 +1,0 @@
-"""CREATE, DROP, RENAME TABLE and the like; table options."""

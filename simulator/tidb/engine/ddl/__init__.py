@@ -1,1 +1,0 @@
-"""DDL statements and the rows after them."""

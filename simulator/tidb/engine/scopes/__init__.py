@@ -1,1 +1,0 @@
-"""What the names of expressions mean in a statement."""

@@ -1,1 +1,0 @@
-"""Sessions: settings, the transaction, the context of a statement."""

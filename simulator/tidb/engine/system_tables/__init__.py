@@ -1,1 +1,0 @@
-"""information_schema, performance_schema and mysql."""

@@ -1,1 +1,0 @@
-"""The functions of SQL, compiled for rows."""

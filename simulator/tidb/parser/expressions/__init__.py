@@ -1,1 +1,0 @@
-"""Parse expressions, from names and literals to operators."""
