@@ -8,7 +8,7 @@ import click
 
 from simulator.cli.help_page import Group
 from simulator.cli.options import PORT, FilePath
-from simulator.cli.terminal import show_lines
+from simulator.cli.output import show_lines
 from simulator.errors import UserError
 
 DIRECTORY = click.option(

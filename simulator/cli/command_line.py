@@ -18,7 +18,7 @@ import click
 
 from simulator import signals
 from simulator.cli import streams
-from simulator.cli.terminal import complain
+from simulator.cli.output import complain
 from simulator.cli.tree import commands
 from simulator.errors import SimulatorError, UserError, mask_secrets
 

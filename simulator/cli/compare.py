@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from simulator.cli.terminal import show_json, show_lines, warn
+from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError, printable
 from simulator.quantities import counted
 from simulator.reader.compare.events import EVERYTHING, ComparedEvent

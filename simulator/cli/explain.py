@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli.terminal import show_json, show_lines, warn
+from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.ddl import DdlExplained, ddl_as_dict, ddl_lines, explain_statements, statements_lines
 from simulator.explain.schema_differences import catalog_from_files

@@ -18,7 +18,8 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from simulator.cli.terminal import Terminal, show_json, show_lines, warn
+from simulator.cli.output import show_json, show_lines, warn
+from simulator.cli.terminal import Terminal
 from simulator.errors import UserError
 from simulator.quantities import counted
 from simulator.releases.availability import describe_releases

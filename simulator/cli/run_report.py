@@ -17,7 +17,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from simulator import tso
-from simulator.cli.terminal import Terminal, write_json
+from simulator.cli.output import write_json
+from simulator.cli.terminal import Terminal
 from simulator.cli.user_files import JSON_MARK
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress

@@ -8,7 +8,8 @@ from rich import box
 from rich.table import Column, Table
 from rich.text import Text
 
-from simulator.cli.terminal import Terminal, show_json, show_lines
+from simulator.cli.output import show_json, show_lines
+from simulator.cli.terminal import Terminal
 from simulator.files import read_text
 from simulator.run.library import Shipped, find, shipped
 

@@ -15,8 +15,8 @@ from typing import Any
 from simulator import releases, signals, tso
 from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC, records
+from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.shell import SINK_URI
-from simulator.cli.terminal import complain, show_lines, warn
 from simulator.cli.user_files import check_places
 from simulator.errors import EncodeError, UserError
 from simulator.files import open_file

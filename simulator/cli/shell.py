@@ -15,7 +15,7 @@ from rich.cells import cell_len
 
 from simulator import tso
 from simulator.api.session import Message, TiCDC, records
-from simulator.cli.terminal import complain, show_lines, warn
+from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.user_files import check_places
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.faults import FAULTS

@@ -14,7 +14,7 @@ from simulator.cli import options as shared
 from simulator.cli.broker import broker
 from simulator.cli.help_page import Group
 from simulator.cli.options import COUNT, INPUT, PATH, PORT
-from simulator.cli.terminal import complain
+from simulator.cli.output import complain
 from simulator.errors import UserError
 from simulator.settings import AUTO, CHARSETS, PLACES, to_duration_ms
 
@@ -323,7 +323,7 @@ def inspect(
     if raw and (as_json or protocol):
         raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
     _without_pandas()
-    from simulator.cli.terminal import show_lines, warn
+    from simulator.cli.output import show_lines, warn
     from simulator.reader.storage.sources import is_storage
 
     if is_storage(source):

@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from simulator import tso
+from simulator.cli.output import show_lines
 from simulator.cli.run_report import Display
-from simulator.cli.terminal import show_lines
 from simulator.columns.change_frame import ChangeSums
 from simulator.errors import UserError
 from simulator.quantities import noun

@@ -15,7 +15,7 @@ import pytest
 from support.databases import AIRPORTS
 
 DATA = AIRPORTS[0].parent
-CHANGED = "689 inserted, 649 deleted, 12,704 updated"
+CHANGED = "689 inserted, 649 deleted, 12704 updated"
 """Between the whole releases, compared by `icao`."""
 
 

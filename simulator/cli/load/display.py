@@ -19,8 +19,9 @@ from simulator.cli.load import end
 from simulator.cli.load.metrics import LOOPBACK, Metrics
 from simulator.cli.load.monitor import LoadMonitor, Setup
 from simulator.cli.load.summary import write as write_summary
+from simulator.cli.output import warn
 from simulator.cli.run_report import silence
-from simulator.cli.terminal import PLAIN, StatusLine, warn
+from simulator.cli.terminal import PLAIN, StatusLine
 from simulator.engines.tasks.progress import Progress
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.load.lag_search import FIRST_COMMIT_WITHIN, LagMonitor, RateSearch, SearchResult

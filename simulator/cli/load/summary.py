@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.cli.load.end import QUANTILES, partitions
 from simulator.cli.load.monitor import LoadMonitor
-from simulator.cli.terminal import write_json
+from simulator.cli.output import write_json
 from simulator.cli.user_files import JSON_MARK
 from simulator.load.series import columns
 from simulator.sinks.latencies import Latencies

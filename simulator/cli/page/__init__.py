@@ -16,7 +16,7 @@ import plotly.io
 from plotly.offline import get_plotlyjs, get_plotlyjs_version
 
 from simulator import __version__
-from simulator.cli.terminal import warn, write_file
+from simulator.cli.output import warn, write_file
 from simulator.cli.user_files import HTML_MARK
 from simulator.files import is_stream
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from simulator.cli.terminal import StatusLine, show_json
+from simulator.cli.output import show_json
+from simulator.cli.terminal import StatusLine
 from simulator.cli.user_files import Input, check_places, storage_place
 from simulator.cli.verify import text
 from simulator.cli.verify.document import document

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl import partition_values
-from simulator.tidb.ddl.actions import Action, Alteration, SubJob, SubJobs
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import (
     check_length,
     check_placement_policy,

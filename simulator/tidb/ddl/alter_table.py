@@ -25,7 +25,8 @@ from simulator.tidb.ddl import (
     partitioning,
     table_options,
 )
-from simulator.tidb.ddl.actions import Action, Alteration, SubJob, SubJobs, TargetTable
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.catalog import Catalog, column_names, partition_names, with_table
 from simulator.tidb.ddl.create_table import existing_table
 from simulator.tidb.ddl.grammar import check_alter_grammar

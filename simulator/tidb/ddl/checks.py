@@ -11,7 +11,8 @@ from dataclasses import replace
 from itertools import chain
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action, Alteration, SubJob, SubJobs
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import Catalog, check_length, existing_column, lower_names
 from simulator.tidb.ddl.expressions import parse_or_none
 from simulator.tidb.ddl.key_definitions import free_names, name_checks

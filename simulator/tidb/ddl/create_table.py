@@ -12,7 +12,8 @@ from dataclasses import replace
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.ddl import table_checks as checks
-from simulator.tidb.ddl.actions import Action, TargetTable
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.alteration import TargetTable
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_table
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.checks import check_name_is_free, check_new_checks, copy_checks

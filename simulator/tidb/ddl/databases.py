@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action, Alteration, SubJob, SubJobs
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import (
     Catalog,
     DatabaseInfo,

@@ -1,4 +1,4 @@
-"""Expressions in definitions: what is constant, what is not allowed, what TiDB stores of them.
+"""Expressions in definitions: what is constant, and what is not allowed.
 
 Expressions inside definitions: DEFAULT, generated columns, functional keys, partition bounds.
 
@@ -8,18 +8,12 @@ Results are those of TiDB's EvalSimpleAst (TiDB: pkg/expression/expression.go).
 
 Functions and expressions that generated columns and functional keys may not use (TiDB: pkg/ddl/generated_column.go,
 checkIllegalFn4Generated; pkg/expression/function_traits.go).
-
-Expressions as TiDB stores them in a table, and shows them in SHOW CREATE TABLE and information_schema.
-
-Generated columns, functional indexes, checks and defaults have keywords in lower case and blanks around symbols (tidb
-pkg/ddl/generated_column.go, pkg/ddl/index.go); the expression of a partitioning has neither (pkg/ddl/partition.go).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import lru_cache
 
@@ -30,12 +24,11 @@ from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.expression import Context
 from simulator.tidb.expressions.over_columns import table_expression
 from simulator.tidb.expressions.registry import argument_counts
-from simulator.tidb.expressions.trees import parse_expression, replace_nodes, strip_parentheses, walk
+from simulator.tidb.expressions.trees import parse_expression, strip_parentheses, walk
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.operators import parse_node
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore.expressions import restore_node
 
 NO_TABLE = Table("", "", ())
 TIME_FUNCTIONS = tuple(
@@ -252,32 +245,3 @@ def call_problems(call: syntax.Call) -> Iterator[tuple[str, str]]:
         yield "function", call.name
     elif not counts[0] <= len(call.arguments) <= counts[1]:
         yield "count", call.name.lower()
-
-
-QUOTED = re.compile(r"""('(?:[^']|'')*'|`(?:[^`]|``)*`)""")
-
-
-@lru_cache(4096)
-def stored_expression(text: str) -> str:
-    """Return an expression of a column, an index, a check or a default. Raises SchemaError."""
-    parts = QUOTED.split(restore_node(_spaced(parse_expression(text))))
-    return "".join(part if number % 2 else part.lower() for number, part in enumerate(parts))
-
-
-@lru_cache(4096)
-def stored_partitioning(text: str) -> str:
-    """Return the expression of PARTITION BY; one with an operator stands in parentheses. Raises SchemaError."""
-    tree = parse_expression(text)
-    restored = restore_node(tree)
-    return restored if isinstance(tree, syntax.ColumnName | syntax.Call | syntax.Parenthesised) else f"({restored})"
-
-
-def _spaced(node: syntax.Node) -> syntax.Node:
-    """Return a tree with blanks around the symbols of binary operators."""
-
-    def change(part: syntax.Node) -> syntax.Node | None:
-        if not isinstance(part, syntax.Binary) or part.operator[0].isalpha() or part.operator[0] == " ":
-            return None
-        return replace(part, operator=f" {part.operator} ", left=_spaced(part.left), right=_spaced(part.right))
-
-    return replace_nodes(node, change)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action, AffectedNames, Alteration, SubJob, SubJobs
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import (
     check_length,
     column_names,

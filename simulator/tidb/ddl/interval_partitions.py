@@ -10,8 +10,9 @@ from dataclasses import replace
 from datetime import date, timedelta, tzinfo
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action, Alteration, SubJob, SubJobs, TargetTable, WrittenSpec
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alter_partitions import MAX_PARTITIONS, table_partitioning, with_partitions
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, WrittenSpec
 from simulator.tidb.ddl.catalog import find_column
 from simulator.tidb.ddl.expressions import constant_in_zone
 from simulator.tidb.ddl.partition_values import is_unsigned

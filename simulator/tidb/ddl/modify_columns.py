@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action, AffectedNames, Alteration, SubJob, SubJobs, TargetTable
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alter_columns import check_rename, with_renamed_column
+from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.catalog import (
     dependency_error,
     existing_column,

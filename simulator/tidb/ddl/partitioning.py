@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action, Alteration, SubJob, SubJobs, TargetTable
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alter_partitions import MAX_PARTITIONS, build_partition, check_partitions, table_partitioning
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.catalog import (
     MAX_NAME_LENGTH,
     existing_column,

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from simulator.releases import Release
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action, Alteration, SubJob, SubJobs
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.ddl.grammar import has_soft_delete_options, read_syntax

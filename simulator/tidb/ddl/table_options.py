@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action, Alteration, SubJob, SubJobs, TargetTable
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.catalog import check_placement_policy, existing_column
 from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.ddl.grammar import ENGINES

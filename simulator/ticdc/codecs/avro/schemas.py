@@ -24,7 +24,7 @@ from simulator.ticdc.codecs.avro.columns import AvroType, avro_type
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.wire_numbers import go_float
-from simulator.tidb.ddl.expressions import stored_expression
+from simulator.tidb.ddl.defaults import stored_expression
 from simulator.tidb.model.table import Column, Table
 
 NAMESPACE = "default"
