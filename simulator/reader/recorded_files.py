@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from simulator import limits
 from simulator.errors import UserError
 from simulator.files import open_file
-from simulator.reader.decode.convert_tokens import decode_base64
+from simulator.reader.decode.cell_texts import decode_base64
 from simulator.reader.frame import RECORD_SCHEMA, record_batch
 from simulator.reader.records import COLUMNS, FixtureFile, check_line, check_types, parquet_errors, record_of_line
 

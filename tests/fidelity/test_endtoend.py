@@ -34,7 +34,7 @@ from simulator.errors import DdlError, EncodeError, SqlError
 from simulator.reader.compare.events import EVERYTHING, ComparedEvent, StreamMessage, events_of, with_commit_ts
 from simulator.reader.compare.pairs import Identities, transaction_of
 from simulator.reader.compare.pairs import differences as unequal
-from simulator.reader.decode.avro import records as avro_records
+from simulator.reader.decode import avro as avro_records
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult, joined
 from simulator.run.steps import sql
 from simulator.ticdc.ddl import events as job_events

@@ -23,12 +23,10 @@ from support.vectors.files import DEFAULT as VECTORS
 from support.vectors.files import Vector, vectors
 
 from simulator.columns.change_frame import DDL, ROW, ints
-from simulator.reader.decode import RowEvent, batches, by_columns, decode, row_wise
+from simulator.reader.decode import RowEvent, batches, decode, row_wise
 from simulator.reader.decode.batches import StreamDecoder, possible_statements
-from simulator.reader.decode.canal_json import heads
-from simulator.reader.decode.convert_tokens import decode_base64
+from simulator.reader.decode.cell_texts import decode_base64
 from simulator.reader.decode.row_images import row_images
-from simulator.reader.decode.tokens import tokenize
 from simulator.reader.frame import RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
@@ -38,15 +36,6 @@ from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import is_binary
 
 PROTOCOLS = ("open-protocol", "canal-json", "simple", "debezium")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _few_texts_are_enough() -> Iterator[None]:
-    """Templates are made of however few texts, and heads of Canal-JSON are looked for however few rows have them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_columns, "COMMON", 1 << 20)
-        patch.setattr(heads, "LEAST", 1)
-        yield
 
 
 Message = tuple["bytes | None", "bytes | None"]
@@ -61,10 +50,19 @@ def recorded(messages: Sequence[Message]) -> pa.RecordBatch:
     )
 
 
-def rows_in(batch: pa.RecordBatch, layouts: Sequence[Any]) -> list[dict[str, Any]]:
-    """The rows of a batch, their layouts in them."""
+def rows_in(batch: pa.RecordBatch, layouts: Sequence[Layout]) -> list[dict[str, Any]]:
+    """The rows of a batch, their layouts in them, with their columns by name: members may be in any order."""
     batch.validate(full=True)
-    return [{**row, "layout": None if row["layout"] is None else layouts[row["layout"]]} for row in batch.to_pylist()]
+    return [row if row["layout"] is None else _by_name(row, layouts[row["layout"]]) for row in batch.to_pylist()]
+
+
+def _by_name(row: dict[str, Any], layout: Layout) -> dict[str, Any]:
+    columns = dict(zip(layout.names, zip(layout.types, layout.binary, strict=True), strict=True))
+    images = {
+        side: row[side] and dict(zip(layout.names, row[side].split(b"\xff"), strict=True))
+        for side in ("before", "after")
+    }
+    return {**row, **images, "layout": (layout.schema, layout.table, columns, {*layout.keys})}
 
 
 def held_against_decode(messages: Sequence[Message], protocol: str) -> tuple[pa.RecordBatch, Sequence[Layout]]:
@@ -300,50 +298,38 @@ def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest
 
     monkeypatch.setattr(batches, "decode_records", count_slow_records)
     decoded = StreamDecoder().decoded(recorded(messages))
-    told = (b"DROP", b"BOOTSTRAP")
-    assert set(left) <= {
-        100 + n for n, (_, value) in enumerate(messages) if any(word in (value or b"") for word in told)
-    }
+    assert not [
+        event for place in left for event in decode(*messages[place - 100], protocol) if isinstance(event, RowEvent)
+    ]
     assert 60 < decoded.num_rows
 
 
-@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json", "debezium"])
-def test_frequent_texts_are_found_by_their_quotes(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Texts with a template are not split into tokens again, and those without one are."""
-    changes = [(None, {**PLAIN, "id": str(n)}, False) for n in range(20)]
-    messages = [message for message in encoded(changes, protocol, False) if b"DROP" not in (message[1] or b"")]
-    other = encoded([(None, {**PLAIN, "v": None}, False)], protocol, False)[0]
-    split: list[int] = []
-
-    def count_split_texts(texts: Any, *rest: Any) -> Any:
-        split.append(len(texts.counts))
-        return tokenize(texts, *rest)
-
-    monkeypatch.setattr(by_columns, "tokenize", count_split_texts)
-    decoder = StreamDecoder(protocol)
-    decoder.decoded(recorded(messages))
-    assert split[0] == len(messages)
-    split.clear()
-    assert decoder.decoded(recorded(messages)).num_rows == len(messages)
-    assert not split
-    assert decoder.decoded(recorded([*messages[:3], other, *messages[3:]])).num_rows == len(messages) + 1
-    assert set(split) == {1}
-
-
-def test_a_message_that_begins_like_a_mark_is_no_row() -> None:
-    """What stands for the head of a Canal-JSON row is known to the decoder alone."""
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        (b'"data":[{', b'"data":[[{'),
+        (b'"data":[{', b'"data":[{},{'),
+        (b'"data":[{', b'"data":['),
+        (b'"v":"a"', b'"v":"a","old":null'),
+        (b'"v":"a",', b""),
+        (b'"v":"a"', b'"v":null'),
+        (b'"old":"",', b""),
+        (b'"b":null,', b""),
+        (b'"b":null', b'"e":null'),
+        (b'"commitTs":', b'"commitTs":0'),
+        (b'"es":', b'"es":0'),
+        (b"}", b"}}"),
+        (b'"_tidb":{', b'"_tidb":{"onlyHandleKey":true,'),
+    ],
+)
+def test_a_row_with_other_members_is_decoded_the_same(text: bytes, changed: bytes) -> None:
+    """What a row lacks is not NULL, and what it has besides is not lost, whatever rows are around it."""
     options = CodecOptions("canal-json", enable_tidb_extension=True)
-    whole = CODECS["canal-json"].encode(rows(TABLE, [(None, PLAIN)], first_ts=FIRST_TS), options, V8_5)
-    value = CODECS["canal-json"].frame(whole, np.zeros(1, np.int64), options, V8_5).values[0].as_py()
-    place = value.index(b'"data":[')
-    records = [
-        (None, value),
-        (None, b"#0000000" + value[place:]),
-        (None, value.replace(b'"es":', b'"es":0')),
-        (None, value[:place]),
-        (None, value[: place - 9]),
-    ]
-    held_against_decode(records * 3, "canal-json")
+    whole = CODECS["canal-json"].encode(rows(TABLE, [(None, PLAIN), (PLAIN, PLAIN)], first_ts=FIRST_TS), options, V8_5)
+    values = CODECS["canal-json"].frame(whole, np.arange(2), options, V8_5).values.to_pylist()
+    assert all(text in value for value in values)
+    messages = [(None, each) for value in values for each in (value, value.replace(text, changed, 1), value)]
+    held_against_decode(messages * 3, "canal-json")
 
 
 @pytest.mark.parametrize("other", [None, b"", b"{}", b"1"])

@@ -30,7 +30,7 @@ from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.contract.summary import NEVER, BroadcastDdl, PartitionSummary
 from simulator.reader.contract.violations import SHOW, Violation, ViolationCounter
 from simulator.reader.decode import LEAVING, protocol_of
-from simulator.reader.decode.avro.messages import is_delete_time
+from simulator.reader.decode.avro import is_delete_time
 from simulator.reader.decode.batches import is_sequential
 from simulator.reader.frame import UNREADABLE, Layout
 from simulator.reader.records import TopicPartition

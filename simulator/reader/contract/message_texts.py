@@ -12,7 +12,7 @@ from simulator.errors import SimulatorError
 from simulator.reader.compare.events import ComparedEvent, StreamMessage, events_of
 from simulator.reader.contract.events import EventArrays
 from simulator.reader.decode import DECODERS
-from simulator.reader.decode.open_protocol.messages import is_empty
+from simulator.reader.decode.open_protocol import is_empty
 
 IGNORED = frozenset({"build-ts", "ids", "members", "claim-check-names"})
 """What is not compared (`compare.events.IGNORABLE`): messages do not determine it."""

@@ -189,16 +189,17 @@ class RowMessages:
         there, which = np.unique(places, return_inverse=True)
         sent = self._columns.events(*(records.column(name).take(pa.array(there)) for name in ("key", "value")))
         made = self._columns.events(keys, values)
-        if len(made.texts) != len(places) or not len(sent.texts):
+        if len(made.record) != len(places) or not len(sent.record):
             return np.arange(len(places))
         wide = int(sent.number.max(initial=0)) + 1
         codes, wanted = sent.record * wide + sent.number, which * wide + numbers
         found = np.searchsorted(codes, wanted)
         known = (found < len(codes)) & (codes[np.minimum(found, len(codes) - 1)] == wanted)
-        texts = sent.texts.take(pa.array(np.where(known, found, 0)))
+        chosen = pa.array(np.where(known, found, 0))
         mask = self._columns.without_build_time
-        equal = np.asarray(pc.fill_null(pc.equal(mask(texts), mask(made.texts)), False))
-        if not self._batches:  # else the texts have the keys
+        equal = np.asarray(pc.equal(mask(sent.values.take(chosen)), mask(made.values)))
+        equal &= np.asarray(pc.equal(sent.keys.take(chosen), made.keys))
+        if not self._batches:  # whose keys have a length before each event's
             equal &= row_image.same(records.column("key").take(pa.array(places)), keys)
         return np.flatnonzero(~(known & equal))
 

@@ -1,6 +1,5 @@
 """Decodes messages into events, for people and for the checks. It shares no code with the encoders, so that it finds
-their mistakes.
-"""
+their mistakes."""
 
 from __future__ import annotations
 

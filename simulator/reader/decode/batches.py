@@ -1,34 +1,31 @@
 """Decodes batches of a partition: RECORD_SCHEMA to EVENT_SCHEMA. The result equals that of `decode` for every
-record.
-"""
+record."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Places, lengths
+from simulator.columns.cells import Mask, Places, lengths
 from simulator.columns.change_frame import ROW, ints
 from simulator.errors import UserError
 from simulator.files import PARSE_ERRORS
 from simulator.reader.decode import DECODERS, decode, protocol_of
-from simulator.reader.decode.by_columns import read_columns
-from simulator.reader.decode.decoder import ColumnarDecoder, EventTexts, SchemaMemory
+from simulator.reader.decode.decoder import SchemaMemory
+from simulator.reader.decode.go_json import parse
+from simulator.reader.decode.json_columns import FramedEvents, JsonColumns, Objects, ReadRows, RowPlan
 from simulator.reader.decode.row_wise import ReadClaimCheck, decode_records, iterate_records
-from simulator.reader.decode.shapes import TextShape, TokenizedSample, learn_shape
-from simulator.reader.decode.stream_events import TableSchemas
-from simulator.reader.decode.templates import Templates
+from simulator.reader.decode.stream_events import RowEvent, TableSchemas, event_layout
 from simulator.reader.frame import EVENT_SCHEMA, UNREADABLE, Layout
 from simulator.tidb.model.table import Table
 
 REMEMBERED = 1 << 15
-"""Maximum number of remembered skeletons."""
+"""Maximum number of remembered plans."""
 
 
 class StreamDecoder:
@@ -57,8 +54,7 @@ class StreamDecoder:
         self._stored = stored
         self._schemas = schemas
         self._layout_indexes: dict[Layout, int] = {}
-        self._shapes: dict[bytes, TextShape | None] = {}
-        self._templates = Templates()
+        self._plans: dict[bytes, RowPlan] = {}
 
     def decoded(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """Decode records to EVENT_SCHEMA, and add the layouts of the rows to `layouts`."""
@@ -94,65 +90,110 @@ class StreamDecoder:
                 yield records.slice(begin, place - begin)
                 begin = place
                 self._told |= new
-                self._shapes = {skeleton: shape for skeleton, shape in self._shapes.items() if shape is not None}
         yield records.slice(begin)
 
     def _decoded(self, records: pa.RecordBatch) -> pa.RecordBatch:
-        columns = columnar_decoder(self.protocol)
+        columns = json_columns(self.protocol)
         if columns is None or not len(records):
             return self._one_by_one(records)
         events = columns.events(records.column("key"), records.column("value"))
-        decoded = read_columns(events.texts, columns, self._shape_of, self._templates)
-        kept = _whole(events, decoded.places, len(records))
-        if not len(kept):
+        parts = self._read(records, events, columns) if len(events.record) else []
+        read = np.concatenate([np.zeros(0, np.int64), *(part.places for part in parts)])
+        kept = _whole(events, read, len(records))
+        if not kept.any():
             return self._one_by_one(records)
-        places = decoded.places[kept]
-        fast = self._fast(records, events, decoded.columns, kept, places)
-        record = events.record[places]
-        left = np.flatnonzero(~np.isin(np.arange(len(records)), record))
+        fast = self._fast(records, events, parts, read)
+        if not kept.all():
+            fast, read = fast.filter(pa.array(kept)), read[kept]
+        left = np.flatnonzero(~np.isin(np.arange(len(records)), events.record[read]))
         if not len(left):
-            return fast
+            order = np.argsort(read, kind="stable")
+            return fast if (order[1:] > order[:-1]).all() else fast.take(pa.array(order))
         slow = self._one_by_one(records.take(pa.array(left)))
-        record_of_slow = np.searchsorted(np.asarray(records.column("offset")), np.asarray(slow.column("offset")))
-        return _merged(fast, record, slow, record_of_slow)
+        both = pa.Table.from_batches([fast, slow]).combine_chunks().to_batches()[0]
+        return both.take(pa.array(np.lexsort((ints(both, "number"), ints(both, "offset")))))
 
     def _one_by_one(self, records: pa.RecordBatch) -> pa.RecordBatch:
         return decode_records(
             iterate_records(records), self.protocol, self._layout_index, self._stored, self._told, self._schemas
         )
 
+    def _read(self, records: pa.RecordBatch, events: FramedEvents, columns: JsonColumns) -> list[ReadRows]:
+        """Return the rows of each constant, as far as they can be read by columns."""
+        cut = columns.cut(events)
+        objects, constants = Objects(cut), cut.constants.dictionary_encode()
+        codes = np.where(objects.fine, np.asarray(constants.indices), -1)
+        order = np.argsort(codes, kind="stable")
+        bounds = np.searchsorted(codes[order], np.arange(len(constants.dictionary) + 1))
+        parts = []
+        for constant, start, end in zip(constants.dictionary.to_pylist(), bounds, bounds[1:]):
+            rows = order[start:end]
+            plan = self._plans.get(constant)
+            if plan is None and len(rows):
+                plan = self._learned(records, events, columns, constant, cut.objects[rows[0]].as_py(), rows[0])
+            if plan is not None:
+                parts.append(objects.read(rows, plan))
+        return [part for part in parts if len(part.places)]
+
+    def _learned(
+        self,
+        records: pa.RecordBatch,
+        events: FramedEvents,
+        columns: JsonColumns,
+        constant: bytes,
+        text: bytes,
+        place: int,
+    ) -> RowPlan | None:
+        """Return what rows with a constant are, by one of them; None if they are not read by columns."""
+        record = int(events.record[place])
+        key, value = (records.column(name)[record].as_py() for name in ("key", "value"))
+        try:
+            found = decode(key, value, self.protocol, told=self._told)
+            event = found[int(events.number[place])]
+            assert isinstance(event, RowEvent)
+        except (UserError, IndexError, AssertionError):
+            return None
+        if len(found) != np.count_nonzero(events.record == record) or event.unnamed or event.stored_at or event.untold:
+            return None
+        try:
+            members = parse(text)
+            outline = columns.outline(event, constant, members)
+            plan = (
+                None
+                if outline is None
+                else RowPlan.of(event, outline, members, self._layout_index(event_layout(event)))
+            )
+        except (ValueError, KeyError, TypeError):
+            return None
+        if plan is not None:
+            if len(self._plans) >= REMEMBERED:
+                self._plans.clear()
+            self._plans[constant] = plan
+        return plan
+
     def _fast(
-        self, records: pa.RecordBatch, events: EventTexts, decoded: Mapping[str, pa.Array], kept: Places, places: Places
+        self, records: pa.RecordBatch, events: FramedEvents, parts: Sequence[ReadRows], read: Places
     ) -> pa.RecordBatch:
-        record = events.record[places]
+        record = events.record[read]
         sizes = lengths(records.column("key").fill_null(b"")) + lengths(records.column("value").fill_null(b""))
         counts = np.bincount(record, minlength=len(records))
         columns = {
-            name: column if len(kept) == len(column) else column.take(pa.array(kept))
-            for name, column in decoded.items()
-        }
-        columns |= {
             "offset": records.column("offset").take(pa.array(record)),
-            "number": pa.array(events.number[places]),
+            "number": pa.array(events.number[read]),
             "events": pa.array(counts[record]),
             "size": pa.array(sizes[record]),
         }
+        for field in EVENT_SCHEMA:
+            if field.name not in columns and any(field.name in part.columns for part in parts):
+                empty = (pa.nulls(len(part.places), field.type) for part in parts)
+                columns[field.name] = pa.concat_arrays(
+                    [part.columns.get(field.name, none) for part, none in zip(parts, empty, strict=True)]
+                )
         arrays = [
-            columns[field.name].cast(field.type) if field.name in columns else pa.nulls(len(places), field.type)
+            columns[field.name].cast(field.type) if field.name in columns else pa.nulls(len(read), field.type)
             for field in EVENT_SCHEMA
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=EVENT_SCHEMA)
-
-    def _shape_of(self, skeleton: bytes, sample: TokenizedSample) -> TextShape | None:
-        columns = columnar_decoder(self.protocol)
-        assert self.protocol is not None and columns is not None
-        if skeleton not in self._shapes:
-            if len(self._shapes) >= REMEMBERED:
-                self._shapes.clear()
-            self._shapes[skeleton] = learn_shape(
-                sample, partial(decode, protocol=self.protocol, told=self._told), columns, self._layout_index
-            )
-        return self._shapes[skeleton]
 
     def _layout_index(self, layout: Layout) -> int:
         if self._tables:
@@ -164,18 +205,11 @@ class StreamDecoder:
         return place
 
 
-def _whole(events: EventTexts, places: Places, records: int) -> Places:
-    """Return which events belong to records whose events could all be read."""
-    if len(places) == len(events.record):
-        return np.arange(len(places))
-    all_of, read_of = (np.bincount(record, minlength=records) for record in (events.record, events.record[places]))
-    return np.flatnonzero((all_of == read_of)[events.record[places]])
-
-
-def _merged(fast: pa.RecordBatch, record: Places, slow: pa.RecordBatch, other: Places) -> pa.RecordBatch:
-    order = np.argsort(np.concatenate((record, other)), kind="stable")
-    both = pa.Table.from_batches([fast, slow]).combine_chunks().to_batches()[0]
-    return both.take(pa.array(order))
+def _whole(events: FramedEvents, read: Places, records: int) -> Mask:
+    """Return which of the read events belong to records whose events could all be read."""
+    all_of, read_of = (np.bincount(record, minlength=records) for record in (events.record, events.record[read]))
+    whole: Mask = (all_of == read_of)[events.record[read]]
+    return whole
 
 
 def detect_protocol(records: pa.RecordBatch) -> str | None:
@@ -223,7 +257,7 @@ def upstream_names(tables: Iterable[Table], protocol: str | None) -> UpstreamNam
     return named
 
 
-def columnar_decoder(protocol: str | None) -> ColumnarDecoder | None:
+def json_columns(protocol: str | None) -> JsonColumns | None:
     """Return how the protocol is read by columns; None if it is unknown, or read one by one only."""
     decoder = DECODERS.get(protocol or "")
     return None if decoder is None else decoder.columns
@@ -237,7 +271,7 @@ def schema_memory(protocol: str | None) -> SchemaMemory | None:
 
 def possible_statements(records: pa.RecordBatch, protocol: str) -> pa.RecordBatch:
     """Drop records that cannot be statements, by a simple text search."""
-    columns, memory = columnar_decoder(protocol), schema_memory(protocol)
+    columns, memory = json_columns(protocol), schema_memory(protocol)
     if memory is not None:
         return records.filter(pa.array(memory.may_tell(records.column("value").fill_null(b""))))
     if columns is None or not len(records):

@@ -1,92 +1,42 @@
-"""The interface of a protocol's decoder. Each protocol has a package here, and a line in `decode.DECODERS`."""
+"""The interface of a protocol's reader. Each protocol has a module here, and a line in `decode.DECODERS`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any
+from typing import TypeAlias
 
 import pyarrow as pa
 
-from simulator.columns.cells import Mask, Places
-from simulator.reader.decode.comparable import ToComparable
-from simulator.reader.decode.stream_events import ColumnInfo, Event, TableSchemas
-from simulator.reader.decode.tokens import TokenRule
+from simulator.columns.cells import Mask
+from simulator.reader.decode.json_columns import JsonColumns
+from simulator.reader.decode.stream_events import Event, TableSchemas
 
-Path = tuple["str | int", ...]
-"""Location of a value in the JSON objects of an event: index of the object, then members and indexes in it."""
-
-
-class Role(IntEnum):
-    """What a token of a text is. Those after FIXED are cells, each a string of that kind or NULL."""
-
-    NUMBER = 0
-    """An integer of the event."""
-
-    FIXED = 1
-    """The same in all texts."""
-
-    ANY = 2
-    """A string or a number."""
-
-    TEXT = 3
-    LATIN = 4
-    ASCII = 5
-    BASE64_BYTES = 6
-    BASE64_TEXT = 7
-    QUOTED = 8
-    """Quoted by Go."""
+Numbers: TypeAlias = "tuple[tuple[str, int], ...]"
+"""Names and numbers of ids and versions."""
 
 
 @dataclass(frozen=True)
-class EventTexts:
-    """The JSON texts of the events of those records that are framed correctly."""
+class ComparableText:
+    """An event as text, without what is ignored."""
 
-    record: Places
-    """Index of each event's record."""
+    commit_ts: int
+    """0 if the message does not tell it."""
 
-    number: Places
-    """Index of each event in its record."""
+    table: str
+    key: str
+    value: str
+    """Texts of JSON, or empty; what is ignored is 0 in them."""
 
-    texts: pa.Array
+    is_watermark: bool = False
+    ids: Numbers = ()
+    """The names and numbers of the ids and versions that are 0 in the texts."""
 
 
-@dataclass(frozen=True)
-class ColumnarDecoder:
-    """How a protocol of JSON messages is read by columns."""
-
-    events: Callable[[pa.Array, pa.Array], EventTexts]
-    """Splits keys and values of records into events, as far as possible."""
-
-    tokens: TokenRule
-    message: Callable[[bytes], tuple[bytes | None, bytes]]
-    """Converts the text of one event to the key and value of a message."""
-
-    breaks: int
-    """Number of control characters in a text, where its parts are joined."""
-
-    rows: tuple[str, tuple[str, ...]]
-    """A column of RECORD_SCHEMA, and texts in it that only records without statements contain."""
-
-    numbers: Mapping[Path, str]
-    """Path → field of TextShape, or an empty text for an integer that is only checked."""
-
-    cell: Callable[[Path], tuple[str, str] | None]
-    """Returns the side of the row (`old` or `new`; `key` for a value that only has to be valid) and the column at a path;
-    None if it is no cell."""
-
-    role: Callable[[ColumnInfo], Role | None]
-    """Returns the role of a column's cells; None if they cannot be read by columns."""
-
-    objects: Callable[[bytes], Sequence[dict[str, Any]]]
-    """Splits a text into its JSON objects."""
-
-    without_build_time: Callable[[pa.Array], pa.Array] = lambda texts: texts
-    """Returns texts without the time at which their messages were built."""
-
-    shortened: Callable[[pa.Array], pa.Array] = lambda texts: texts
-    """Returns texts without what is not worth splitting; `message` and `objects` know both."""
+ToComparable: TypeAlias = "Callable[[bytes | None, bytes | None, frozenset[str], Mapping[int, str]], ComparableText]"
+"""Takes key and value of an event, the names of what is ignored (`compare.events.IGNORABLE`), and the schemas of a
+registry by id. Raises ValueError or KeyError if the event is invalid."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +70,7 @@ class Decoder:
     comparable: ToComparable
     """Returns an event as text for a comparison."""
 
-    columns: ColumnarDecoder | None = None
+    columns: JsonColumns | None = None
     """None if messages are decoded one by one only."""
 
     memory: SchemaMemory | None = None
@@ -137,3 +87,24 @@ class Decoder:
 
     sent_name: Callable[[str], str] | None = None
     """Returns the name of a database, a table or a column in messages; None if they have TiDB's names."""
+
+
+def surrogate_text(content: bytes | None) -> str:
+    """Return bytes as text, no bytes as an empty one; those that are no UTF-8 become lone surrogates."""
+    return (content or b"").decode("utf-8", "surrogateescape")
+
+
+def zero(shown: str, member: str, number: object) -> str:
+    """Return the text with 0 in place of a member's number, at its first place; anything else than a number of 0 or more
+    stays."""
+    is_time = type(number) is int and number >= 0
+    return shown.replace(f'"{member}":{number}', f'"{member}":0', 1) if is_time else shown
+
+
+def without_ids(shown: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, Numbers]:
+    """Return the text with 0 in place of the numbers of each pattern in turn, and their names and numbers."""
+    ids: list[tuple[str, int]] = []
+    for pattern in patterns:
+        ids += ((name, int(number)) for name, number in pattern.findall(shown))
+        shown = pattern.sub(lambda match: f'"{match[1]}":0', shown)
+    return shown, tuple(ids)

@@ -1,6 +1,5 @@
 """Decodes records one by one with `decode`: the reference for `batches`, and the fallback for messages it cannot read
-by columns.
-"""
+by columns."""
 
 from __future__ import annotations
 
@@ -11,18 +10,23 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.columns import row_image
-from simulator.columns.change_frame import DDL, DELETE, INSERT, ROW, UPDATE, WATERMARK
+from simulator.columns.change_frame import DDL, ROW, WATERMARK
 from simulator.errors import UserError
 from simulator.reader.decode import decode, fetch_claim_check
 from simulator.reader.decode import stream_events as stream
-from simulator.reader.decode.stream_events import DdlEvent, Event, Image, RowEvent, TableSchemas, Value
+from simulator.reader.decode.stream_events import (
+    OPERATIONS,
+    DdlEvent,
+    Event,
+    Image,
+    RowEvent,
+    TableSchemas,
+    Value,
+    event_layout,
+)
 from simulator.reader.frame import EVENT_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 
-OPERATIONS = {"DELETE": DELETE, "UPDATE": UPDATE, "INSERT": INSERT}
 LONGEST = (1 << 63) - 1
-NO_INFO = stream.ColumnInfo(0)
-"""For a column that only the old row has."""
-
 UNTOLD = "schema-unknown"
 """The `type` of a row that cannot be read because no message told its table schema."""
 
@@ -106,20 +110,6 @@ def row_change_fields(
         "before": encode_image(stream.before_image(event), layout),
         "after": encode_image(event.after, layout),
     }
-
-
-def event_layout(event: RowEvent) -> Layout:
-    """Return the layout of a row's message."""
-    names = tuple({**(event.after or {}), **(event.before or {})})
-    infos = [event.columns.get(name, NO_INFO) for name in names]
-    return Layout(
-        event.schema,
-        event.table,
-        names,
-        tuple(info.type for info in infos),
-        tuple(info.binary for info in infos),
-        tuple(name for name, info in zip(names, infos, strict=True) if info.key),
-    )
 
 
 def encode_image(image: Image | None, layout: Layout) -> bytes | None:

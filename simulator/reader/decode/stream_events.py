@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from simulator import tso
+from simulator.columns.change_frame import DELETE, INSERT, UPDATE
+from simulator.reader.frame import Layout
 
 LOST = "\ufffd"
 """Messages have this character for each byte that is not UTF-8."""
@@ -36,6 +38,12 @@ class ColumnInfo:
 
     binary: bool = False
     """Whether messages have its values as bytes."""
+
+
+NO_INFO = ColumnInfo(0)
+"""For a column that only the old row has."""
+
+OPERATIONS = {"DELETE": DELETE, "UPDATE": UPDATE, "INSERT": INSERT}
 
 
 @dataclass(frozen=True)
@@ -131,3 +139,17 @@ def before_image(event: RowEvent) -> Image | None:
         return event.before
     same = {name: value for name, value in event.after.items() if value is not None or not event.unnamed}
     return {**same, **event.before}
+
+
+def event_layout(event: RowEvent) -> Layout:
+    """Return the layout of a row's message."""
+    names = tuple({**(event.after or {}), **(event.before or {})})
+    infos = [event.columns.get(name, NO_INFO) for name in names]
+    return Layout(
+        event.schema,
+        event.table,
+        names,
+        tuple(info.type for info in infos),
+        tuple(info.binary for info in infos),
+        tuple(name for name, info in zip(names, infos, strict=True) if info.key),
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulator import TiCDC
-from simulator.reader.decode.simple import avro
+from simulator.reader.decode import simple_avro as avro
 
 COLUMNS = (
     ("id BIGINT UNSIGNED PRIMARY KEY", "18446744073709551615", 558161692),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.reader.decode.avro_reader import AvroReader
-from simulator.reader.decode.simple.avro import OPERATIONS, read_checksum, read_index
+from simulator.reader.decode.simple_avro import OPERATIONS, read_checksum, read_index
 
 KINDS = {5: b"WATERMARK", 6: b"BOOTSTRAP", 7: b"DDL", 8: b""}
 """Kinds of messages by their branch of the schema, with what says so once more; a row is the last."""

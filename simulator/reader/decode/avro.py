@@ -1,4 +1,4 @@
-"""Decodes TiCDC's Avro messages (docs: ticdc-avro-protocol; Avro's specification, "Binary Encoding").
+"""TiCDC's Avro (docs: ticdc-avro-protocol; Avro's specification, "Binary Encoding").
 
 A message is one event. Schema, table and columns have the names of the schema, in which characters that Avro does not
 allow are `_`. A DELETE has only its key, and neither it nor a row without enable-tidb-extension says its commit-ts. With
@@ -7,9 +7,10 @@ avro-enable-watermark releases of the new architecture send a byte 3 and the com
 
 from __future__ import annotations
 
+import json
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Context, Decimal
@@ -18,6 +19,7 @@ from typing import Any
 from simulator.quantities import counted
 from simulator.reader.decode.avro_reader import AvroReader
 from simulator.reader.decode.avro_schemas import DIGITS, HEADER, AvroType, record_schema, schema_text
+from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
 from simulator.reader.decode.go_json import integer, parse, text
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 
@@ -206,3 +208,95 @@ def _bytes(content: bytes, type: Any) -> Value:
         unscaled = int.from_bytes(content, "big", signed=True)
         return format(EXACT.scaleb(unscaled, -type["scale"]), "f")
     return str(int.from_bytes(content, "big")) if type["connect.parameters"]["tidb_type"] == "BIT" else content
+
+
+COMMIT_TS = "_tidb_commit_ts"
+TIME_FIELDS = frozenset({COMMIT_TS, "_tidb_commit_physical_time"})
+
+
+def record_text(message: bytes | None, schemas: Mapping[int, str], hidden: frozenset[str]) -> str:
+    """Return a record as JSON: its schema, and the hexadecimal bytes of each field, 0 for hidden ones."""
+    if not message:
+        return "null"
+    if message.startswith(DELETE):
+        return json.dumps("0" if hidden else message.hex())
+    schema = schema_text(message, schemas)
+    fields = {name: "0" if name in hidden else piece.hex() for name, piece in pieces(message[HEADER:], schema)}
+    return f'{{"schema":{schema},"fields":{json.dumps(fields)}}}'
+
+
+def commit_ts_of(message: bytes | None, schemas: Mapping[int, str]) -> int:
+    """Return the commit-ts of a record with TiDB's extension, else 0."""
+    if not message:
+        return 0
+    if message.startswith(DELETE):
+        return int.from_bytes(message[1:], "big")
+    schema = schema_text(message, schemas)
+    if COMMIT_TS not in schema:
+        return 0
+    found = (piece for name, piece in pieces(message[HEADER:], schema) if name == COMMIT_TS)
+    return next((AvroReader(piece).long() for piece in found), 0)
+
+
+def pieces(record: bytes, schema: str) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of each field; raises ValueError if the record is not one of its schema."""
+    reader = AvroReader(record)
+    for field in record_schema(schema)["fields"]:
+        begin = reader.at
+        _pass(reader, field["type"])
+        yield field["name"], record[begin : reader.at]
+    reader.end("record")
+
+
+def _pass(reader: AvroReader, type: AvroType) -> None:
+    """Read a value."""
+    if isinstance(type, list):
+        _pass(reader, reader.symbol(type))
+        return
+    match type if isinstance(type, str) else type["type"]:
+        case "null":
+            return
+        case "boolean":
+            reader.boolean()
+        case "int" | "long":
+            reader.long()
+        case "float":
+            reader.single()
+        case "double":
+            reader.double()
+        case "bytes" | "string":
+            reader.bytes()
+        case other:
+            raise ValueError(f"a field is {other!r}, which TiCDC's records do not have")
+
+
+def comparable(
+    key: bytes | None, value: bytes | None, ignored: frozenset[str], schemas: Mapping[int, str]
+) -> ComparableText:
+    if not key and value and value.startswith(WATERMARK):
+        ts = int.from_bytes(value[1:9], "big")
+        return ComparableText(ts, "", surrogate_text(key), "0" if "commit-ts" in ignored else str(ts), True)
+    if not key and value and value.startswith(DDL):
+        shown = surrogate_text(value[1:])
+        fields = json.loads(shown)
+        if "commit-ts" in ignored:
+            shown = zero(shown, "commitTs", fields["commitTs"])
+        return ComparableText(fields["commitTs"], f"{fields['schema']}.{fields['table']}", surrogate_text(key), shown)
+    record = record_schema(schema_text(key or value or b"", schemas))
+    hidden = TIME_FIELDS if "commit-ts" in ignored else frozenset()
+    shown_key, shown_value = (record_text(part, schemas, hidden) for part in (key, value))
+    commit_ts = commit_ts_of(value, schemas)
+    return ComparableText(commit_ts, f"{record.get('namespace', '?')}.{record['name']}", shown_key, shown_value)
+
+
+DECODER = Decoder(
+    lambda key, value: decode(key, value, {}),
+    lambda key, value: ((key, value),),
+    looks_like,
+    "Avro (a byte 0 and the id of a schema)",
+    comparable,
+    with_schemas=decode,
+    sequential=True,
+    sent_name=sent_name,
+)
+"""A message is one event."""

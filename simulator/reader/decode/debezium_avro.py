@@ -1,22 +1,85 @@
-"""Reads Avro's records by the schema that a message names, as the members that Debezium's JSON has.
+"""TiCDC's Debezium in Avro (ticdc v26.3.3: pkg/sink/codec/debezium/avro_decoder.go).
 
-Numbers are their digits, bytes base64, and members have the names of `connect.field`; a DECIMAL is its digits.
+A message is one event. A record is read by the schema that a message names as the members that Debezium's JSON has, of
+which `debezium` makes the event: numbers are their digits, bytes base64, and members have the names of `connect.field`;
+a DECIMAL is its digits.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from simulator.reader.decode.avro_reader import AvroReader
-from simulator.reader.decode.avro_schemas import AvroType, record_schema
+from simulator.reader.decode.avro_schemas import HEADER, AvroType, record_schema, schema_text
+from simulator.reader.decode.connect_texts import CONNECT
+from simulator.reader.decode.debezium import payload_event
+from simulator.reader.decode.decoder import ComparableText, Decoder
 from simulator.reader.decode.go_json import Digits, members
+from simulator.reader.decode.stream_events import ColumnInfo, Event
+
+SOURCE = b"\x162.4.0.Final\x0aTiCDC"
+"""The beginning of `source`: two texts, each after the double of its length."""
+
+
+def looks_like(key: bytes | None, value: bytes | None) -> bool:
+    return value is not None and value[:1] == b"\0" and SOURCE in value
+
+
+def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -> tuple[Event, ...]:
+    """Return the event of one message; raises ValueError or KeyError if it is invalid or its schema is not known."""
+    if value is None:
+        raise ValueError("the value is null")
+    text = schema_text(value, schemas)
+    payload = parsed(text).read(value[HEADER:])
+    keys = tuple(_keys(key, schemas))
+    return (payload_event(payload, partial(_columns, schema=text, keys=keys)),)
+
+
+def _keys(key: bytes | None, schemas: Mapping[int, str]) -> Mapping[str, object]:
+    if key is None:
+        return {}
+    return parsed(schema_text(key, schemas)).read(key[HEADER:])
+
+
+@lru_cache(maxsize=1024)
+def _columns(names: tuple[str, ...], schema: str, keys: tuple[str, ...]) -> Mapping[str, ColumnInfo]:
+    types = parsed(schema).column_types()
+    return {name: ColumnInfo(CONNECT + types[name], key=name in keys) for name in names}
+
+
+def comparable(
+    key: bytes | None, value: bytes | None, ignored: frozenset[str], schemas: Mapping[int, str]
+) -> ComparableText:
+    schema, payload = _members(value or b"", schemas)
+    source = payload["source"]
+    commit_ts, table = int(source["commit_ts"]), f"{source['db']}.{source['table']}"
+    if "commit-ts" in ignored:
+        payload = {**payload, "source": {**source, "commit_ts": 0, "ts_ms": 0}}
+    if "build-ts" in ignored:
+        payload = {**payload, "ts_ms": 0}
+    if "schemas" in ignored:
+        schema = "null"
+    shown_key = "" if key is None else _text(*_members(key, schemas))
+    return ComparableText(commit_ts, table, shown_key, _text(schema, payload), payload.get("op") == "m")
+
+
+def _members(message: bytes, schemas: Mapping[int, str]) -> tuple[str, dict[str, Any]]:
+    """Return the schema of a message and its members; raises ValueError."""
+    schema = schema_text(message, schemas)
+    return schema, parsed(schema).read(message[HEADER:])
+
+
+def _text(schema: str, payload: Mapping[str, Any]) -> str:
+    return f'{{"schema":{schema},"payload":{json.dumps(payload)}}}'
+
 
 CONNECT_TYPES = {"int": "int32", "long": "int64"}
 """Kafka Connect's names of Avro's types where they differ."""
@@ -122,3 +185,15 @@ def _records(type: AvroType) -> Iterator[tuple[str, dict[str, Any]]]:
         ]
         for each in inner:
             yield from _records(each)
+
+
+DECODER = Decoder(
+    lambda key, value: decode(key, value, {}),
+    lambda key, value: ((key, value),),
+    looks_like,
+    "Debezium in Avro (a byte 0 and the id of a schema)",
+    comparable,
+    with_schemas=decode,
+    always_timed=True,
+)
+"""A message is one event."""

@@ -1,16 +1,27 @@
-"""Decodes TiCDC's Canal-JSON messages (docs: canal-json; tiflow v8.5 pkg/sink/codec/canal).
+"""TiCDC's Canal-JSON (docs: canal-json; tiflow v8.5 pkg/sink/codec/canal).
 
-One message is one event. Every value is text or null; bytes are Latin-1 text.
+A message is one event. Every value is text or null; bytes are Latin-1 text.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator import tso
+from simulator.columns.cells import buffers, spans
+from simulator.reader.decode.cell_texts import ASCII, LATIN, TEXT, Cell
+from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
 from simulator.reader.decode.go_json import integer, members, parse, text
+from simulator.reader.decode.json_columns import FIRST, FramedEvents, JsonColumns, Number, Outline, bytes_at, cut
 from simulator.reader.decode.stream_events import LOST, ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
-from simulator.reader.decode.whole_messages import decompress_value
+from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 WATERMARK = "TIDB_WATERMARK"
@@ -101,3 +112,76 @@ def _value(value: object, column: ColumnInfo) -> Value:
     if column.sql_type == BLOB:
         return content.encode("latin-1")
     return content if LOST in content else content.encode("utf-8")
+
+
+def comparable(
+    key: bytes | None, value: bytes | None, ignored: frozenset[str], schemas: Mapping[int, str]
+) -> ComparableText:
+    shown = surrogate_text(decompress_value(value or b""))
+    fields = json.loads(shown)
+    extension = fields.get("_tidb") or {}
+    is_watermark = fields["type"] == "TIDB_WATERMARK"
+    name = "watermarkTs" if is_watermark else "commitTs"
+    if "commit-ts" in ignored:
+        for member, number in ((name, extension.get(name)), ("es", fields["es"])):
+            shown = zero(shown, member, number)
+    if "build-ts" in ignored:
+        shown = zero(shown, "ts", fields["ts"])
+    for member in ("sqlType", "mysqlType") if "members" in ignored else ():
+        shown = with_sorted_members(shown, member)
+    commit_ts = extension.get(name) or fields["es"] << tso.LOGICAL_BITS
+    return ComparableText(
+        commit_ts, f"{fields['database']}.{fields['table']}", surrogate_text(key), shown, is_watermark
+    )
+
+
+def with_sorted_members(text: str, name: str) -> str:
+    """Return the text of a JSON object with the members of one of its objects sorted."""
+    start = text.index(f'"{name}":') + len(f'"{name}":')
+    members: Any
+    members, end = json.JSONDecoder().raw_decode(text, start)
+    return text[:start] + json.dumps(members, sort_keys=True, ensure_ascii=False) + text[end:]
+
+
+LINE_END = b"\r\n"
+
+
+def events(keys: pa.Array, values: pa.Array) -> FramedEvents:
+    """Return the messages, without the CR LF that rows of 6.5.0 to 6.5.11, 6.6 and 7.0 end with."""
+    data, bounds = buffers(values.fill_null(b""))
+    ends = np.maximum(bounds[1:] - 2, bounds[:-1])
+    ended = (bytes_at(data, ends, 2) == np.frombuffer(LINE_END, np.uint8)).all(axis=1) & (np.diff(bounds) > 2)
+    texts, fine = decompress_cells(spans(data, bounds[:-1], bounds[1:] - 2 * ended))
+    return FramedEvents.alone(keys, texts, fine & np.asarray(values.is_valid()))
+
+
+def outline(event: RowEvent, constant: bytes, members: Mapping[str, Any]) -> Outline | None:
+    first = constant.rsplit(b'"', 2)[1].decode()
+    row, old = (FIRST if name == first else name for name in ("data", "old"))
+    extension = members.get("_tidb") or {}
+    if "onlyHandleKey" in extension:
+        return None
+    return Outline(
+        commit_ts=("es",) if event.commit_ts is None else ("_tidb", "commitTs"),
+        before={"DELETE": row, "UPDATE": old}.get(event.op),
+        after=None if event.op == "DELETE" else row,
+        cell=_cell,
+        listed=True,
+    )
+
+
+def _cell(info: ColumnInfo, value: object) -> Cell:
+    return TEXT if not info.binary else LATIN if info.sql_type == BLOB else ASCII
+
+
+COLUMNS = JsonColumns(
+    events=events,
+    cut=lambda events: cut(events.values, (Number(b'"es":', "es"), Number(b',"ts":')), b'":[{'),
+    outline=outline,
+    rows=("value", ('"isDdl":false',)),
+    without_build_time=lambda texts: pc.replace_substring_regex(texts, r'"ts":\d+', '"ts":0', max_replacements=1),
+)
+
+DECODER = Decoder(
+    decode, lambda key, value: ((key, value),), looks_like, "Canal-JSON (an object with isDdl)", comparable, COLUMNS
+)

@@ -1,4 +1,4 @@
-"""Decodes Open Protocol messages (docs: open-protocol; tiflow v8.5 pkg/sink/codec/open).
+"""TiCDC's Open Protocol (docs: open-protocol; tiflow v8.5 pkg/sink/codec/open).
 
 A key has version 1 and length-prefixed JSON objects, a value as many; the value of a resolved event is empty.
 
@@ -10,14 +10,36 @@ only if it can belong to no other column.
 from __future__ import annotations
 
 import base64
+import json
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import Mask, Places, buffers, pieces_between, spans, stored_buffers
 from simulator.quantities import counted
+from simulator.reader.decode import cell_texts
+from simulator.reader.decode.cell_texts import Cell
+from simulator.reader.decode.decoder import ComparableText, Decoder, Numbers, surrogate_text, without_ids, zero
 from simulator.reader.decode.go_json import integer, members, pairs, parse, text, unquote
+from simulator.reader.decode.json_columns import (
+    CutEvents,
+    FramedEvents,
+    JsonColumns,
+    Number,
+    Outline,
+    bytes_at,
+    cut_numbers,
+    joined,
+    words,
+)
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
-from simulator.reader.decode.whole_messages import decompress_value
-from simulator.ticdc.table_info import BINARY
+from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
+from simulator.ticdc.table_info import BINARY, UNSIGNED
 
 VERSION = (1).to_bytes(8, "big")
 ROW, DDL, RESOLVED = 1, 2, 3
@@ -225,3 +247,164 @@ def _matched(
 
 def _kind(column: Column) -> tuple[Any, Any]:
     return column["t"], column.get("f")
+
+
+PARTITION_ID = (re.compile(r'(?<=[,{])"(ptn)":(\d+)'),)
+"""The id of a table's partition in a key of Open Protocol."""
+
+
+def comparable(
+    key: bytes | None, value: bytes | None, ignored: frozenset[str], schemas: Mapping[int, str]
+) -> ComparableText:
+    shown = surrogate_text(key)
+    fields = json.loads(shown)
+    ids: Numbers = ()
+    if "commit-ts" in ignored:
+        shown = zero(shown, "ts", fields["ts"])
+    if "ids" in ignored:
+        shown, ids = without_ids(shown, PARTITION_ID)
+    table = f"{fields.get('scm', '')}.{fields.get('tbl', '')}"
+    return ComparableText(
+        fields["ts"], table, shown, surrogate_text(decompress_value(value or b"")), fields["t"] == 3, ids
+    )
+
+
+def events(keys: pa.Array, values: pa.Array) -> FramedEvents:
+    """Split keys and values, in each round the next event of every record."""
+    there = np.asarray(keys.is_valid()) & np.asarray(values.is_valid())
+    sides = [buffers(side.fill_null(b"")) for side in (keys, values)]
+    padded = [np.concatenate((data, np.zeros(8, np.uint8))) for data, _ in sides]
+    (_, key_bounds), (_, value_bounds) = sides
+    version = _numbers(padded[0], np.minimum(key_bounds[:-1], len(padded[0]) - 8))
+    fine = there & (np.diff(key_bounds) > 8) & (version == 1)
+    at, ends = [key_bounds[:-1] + 8, value_bounds[:-1].copy()], [key_bounds[1:], value_bounds[1:]]
+    rounds: list[tuple[Places, ...]] = []
+    active = np.flatnonzero(fine)
+    while len(active):
+        lone = (at[1][active] == ends[1][active]) & (len(rounds) == 0)
+        bounds: list[Places] = []
+        for side in (0, 1):
+            starts = at[side][active] + 8
+            sizes = _numbers(padded[side], np.minimum(starts, ends[side][active]) - 8)
+            if side:
+                starts, sizes = np.where(lone, starts - 8, starts), np.where(lone, 0, sizes)
+            room = ends[side][active] - starts
+            fine[active[(sizes < 0) | (sizes > room)]] = False
+            at[side][active] = starts + np.clip(sizes, 0, np.maximum(room, 0))
+            bounds += [starts, at[side][active]]
+        rounds.append((active, np.full(len(active), len(rounds)), *bounds))
+        active = active[fine[active]]
+        fine[active[(at[0][active] == ends[0][active]) != (at[1][active] == ends[1][active])]] = False
+        active = active[fine[active] & (at[0][active] < ends[0][active])]
+    record, number, *bounds = (
+        np.concatenate(parts) if parts else np.zeros(0, np.int64) for parts in (zip(*rounds) if rounds else ((),) * 6)
+    )
+    keep = np.flatnonzero(fine[record]) if len(record) else record
+    keep = keep[np.lexsort((number[keep], record[keep]))]
+    heads = spans(padded[0], bounds[0][keep], bounds[1][keep])
+    bodies, whole = decompress_cells(spans(padded[1], bounds[2][keep], bounds[3][keep]))
+    if not whole.all():
+        whole = ~np.isin(record[keep], record[keep[~whole]])
+        heads, bodies = (side.filter(pa.array(whole)) for side in (heads, bodies))
+    keep = keep[whole]
+    return FramedEvents(record[keep], number[keep], heads, bodies)
+
+
+def _numbers(data: npt.NDArray[np.uint8], places: Places) -> Places:
+    """Read big-endian integers of eight bytes."""
+    return np.ascontiguousarray(bytes_at(data, places, 8)).view(">i8")[:, 0].astype(np.int64)
+
+
+NUMBERS = Number(b'{"ts":', "ts"), Number(b',"rid":', "rid", may_lack=True)
+
+
+def _cut(events: FramedEvents) -> CutEvents:
+    """The constant is the key without numbers, the first member of the value, and what describes columns."""
+    (keys, key_bounds), (values, bounds) = buffers(events.keys), buffers(events.values)
+    cut = cut_numbers(keys, key_bounds[:-1], key_bounds[1:], NUMBERS)
+    rows = spans(values, np.minimum(bounds[:-1] + 1, bounds[1:]), bounds[1:])
+    described, texts, paired = _without_descriptions(rows)
+    constants = joined([*cut.constants, spans(keys, cut.ends, key_bounds[1:]), pc.binary_slice(rows, 0, 2), described])
+    fine = cut.fine & paired & np.asarray(pc.starts_with(events.values, '{"'))
+    return CutEvents(constants, joined(["{", *cut.members, texts, "\n"]), fine)
+
+
+def _without_descriptions(rows: pa.Array) -> tuple[pa.Array, pa.Array, Mask]:
+    """Return of each row what is from the `t` to the `v` of its columns, the rest, and whether each `t` has a `v`."""
+    data, bounds = buffers(rows)
+    starts, ends = (_members(data, word) for word in (b'"t":', b'"v":'))
+    counts, others = (np.diff(np.searchsorted(places, bounds)) for places in (starts, ends))
+    paired = counts == others
+    starts, ends = starts[np.repeat(paired, counts)], ends[np.repeat(paired, others)]
+    counts = np.where(paired, counts, 0)
+    row = np.repeat(np.arange(len(counts)), counts)
+    wrong = (ends < starts) | (np.append(starts, len(data))[1:] < ends)
+    paired[row[wrong]] = False
+    kept = ~wrong
+    starts, ends, row = starts[kept], ends[kept], row[kept]
+    first = np.searchsorted(row, np.arange(len(bounds)))
+    edges = np.empty(2 * len(starts) + len(bounds), np.int32)
+    opening = 2 * np.arange(len(starts)) + row + 1
+    edges[2 * first + np.arange(len(bounds))] = bounds
+    edges[opening], edges[opening + 1] = starts, ends
+    inside = np.zeros(len(edges) - 1, np.bool_)
+    inside[opening] = True
+    pieces = pieces_between(edges, data)
+    described, rest = pieces.filter(pa.array(inside)), pieces.filter(pa.array(~inside))
+    return _regrouped(described, first), _regrouped(rest, first + np.arange(len(bounds))), paired
+
+
+def _members(data: npt.NDArray[np.uint8], word: bytes) -> Places:
+    """Return where a member begins, unless it is a column, which is an object."""
+    places = words(data, word)
+    found: Places = places[data[np.minimum(places + len(word), len(data) - 1)] != ord("{")]
+    return found
+
+
+def _regrouped(pieces: pa.Array, first: Places) -> pa.Array:
+    """Return pieces joined from each of the first ones on."""
+    data, offsets = stored_buffers(pieces)
+    return pieces_between(np.ascontiguousarray(offsets[first]), data)
+
+
+def _outline(event: RowEvent, constant: bytes, members: Mapping[str, Any]) -> Outline:
+    return Outline(
+        commit_ts=("ts",),
+        before={"DELETE": "d", "UPDATE": "p"}.get(event.op),
+        after=None if event.op == "DELETE" else "u",
+        cell=_cell,
+        ids=[name for name in ("rid",) if name in members],
+    )
+
+
+INTEGERS = frozenset((1, 2, 3, 8, 9, 13, 16, 247, 248))
+"""Type codes of integers, YEAR, BIT, ENUM and SET."""
+
+REALS = frozenset((4, 5))
+NEVER_SIGNED = frozenset((16, 247, 248))
+
+
+def _cell(info: ColumnInfo, column: object) -> Cell | None:
+    value = _value_cell(info)
+    if value is None:
+        return None
+    kind = pa.struct([("v", value.type)])
+    return Cell(kind, lambda columns: value.convert(pc.struct_field(columns, "v")), value.doubted)
+
+
+def _value_cell(info: ColumnInfo) -> Cell | None:
+    if info.type in ANY_STRINGS and info.flags is None:
+        return None
+    if info.type in LONG_STRINGS:
+        return cell_texts.BASE64_BYTES if info.binary else cell_texts.BASE64_TEXT
+    if info.binary:
+        return cell_texts.QUOTED
+    if info.type in INTEGERS:
+        unsigned = info.type in NEVER_SIGNED or (info.flags or 0) & UNSIGNED
+        return cell_texts.UNSIGNED if unsigned else cell_texts.SIGNED
+    return cell_texts.REAL if info.type in REALS else cell_texts.TEXT
+
+
+COLUMNS = JsonColumns(events=events, cut=_cut, outline=_outline, rows=("key", ('"t":1}', '"t":1,', '"t":3}')))
+
+DECODER = Decoder(decode, texts, looks_like, "Open Protocol (a key that begins with version 1)", comparable, COLUMNS)

@@ -1,4 +1,4 @@
-"""Decodes TiCDC's Maxwell messages (tiflow v8.5.3 pkg/sink/codec/maxwell).
+"""TiCDC's Maxwell (tiflow v8.5.3 pkg/sink/codec/maxwell).
 
 A message has the objects of several rows, one after the other, or a statement. Messages tell no types: bytes stay
 base64 until the column of a table is known.
@@ -6,9 +6,13 @@ base64 until the column of a table is known.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
-from simulator.reader.decode.go_json import DECODER, Digits, integer, members, text
+from simulator.reader.decode import go_json
+from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
+from simulator.reader.decode.go_json import Digits, integer, members, text
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value
 
 MAXWELL = "maxwell"
@@ -31,7 +35,7 @@ def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes | None, b
     content = (value or b"").decode("utf-8")
     found, place = [], 0
     while place < len(content):
-        _, end = DECODER.raw_decode(content, place)
+        _, end = go_json.DECODER.raw_decode(content, place)
         found.append((key, content[place:end].encode()))
         place = end
     return tuple(found)
@@ -44,7 +48,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     content, place = value.decode("utf-8"), 0
     events: list[Event] = []
     while place < len(content):
-        document, place = DECODER.raw_decode(content, place)
+        document, place = go_json.DECODER.raw_decode(content, place)
         message = members(document)
         if "sql" in message or "data" in message or "old" in message:  # else a transaction inserts and deletes the row
             events.append(_event(message))
@@ -80,3 +84,21 @@ def _value(value: object) -> Value:
     if value is None or isinstance(value, (str, Digits)):
         return value
     raise ValueError(f"a string, a number or null is expected, this is {value!r}")
+
+
+def comparable(
+    key: bytes | None, value: bytes | None, ignored: frozenset[str], schemas: Mapping[int, str]
+) -> ComparableText:
+    shown, head = surrogate_text(value), surrogate_text(key if (key or b"")[:1] == b"{" else None)
+    document = json.loads(shown)
+    is_statement = "sql" in document
+    if "commit-ts" in ignored:
+        shown, head = (zero(each, "ts", document["ts"]) for each in (shown, head))
+    commit_ts = document["ts"] if is_statement else 0
+    return ComparableText(commit_ts, f"{document['database']}.{document['table']}", head, shown)
+
+
+DECODER = Decoder(
+    decode, texts, looks_like, "Maxwell (objects with database, table, type and ts)", comparable, sequential=True
+)
+"""Rows say their time in seconds, so that their place in the partition tells the order."""

@@ -1,4 +1,4 @@
-"""Decodes TiCDC's Simple messages (docs: ticdc-simple-protocol; tiflow v8.0 pkg/sink/codec/simple).
+"""TiCDC's Simple (docs: ticdc-simple-protocol; tiflow v8.0 pkg/sink/codec/simple).
 
 One message is one event. A row has its values as text, without types: these are in the table's schema, which an earlier
 DDL or BOOTSTRAP told. Without it bytes in JSON stay base64.
@@ -7,13 +7,29 @@ DDL or BOOTSTRAP told. Without it bytes in JSON stay base64.
 from __future__ import annotations
 
 import base64
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from simulator.columns.cells import Mask, buffers
+from simulator.reader.decode import simple_avro, simple_avro_first
+from simulator.reader.decode.cell_texts import BASE64_BYTES, TEXT, Cell
+from simulator.reader.decode.decoder import (
+    ComparableText,
+    Decoder,
+    Numbers,
+    SchemaMemory,
+    surrogate_text,
+    without_ids,
+    zero,
+)
 from simulator.reader.decode.go_json import members, parse, text
-from simulator.reader.decode.simple import avro, avro_first
+from simulator.reader.decode.json_columns import FIRST, FramedEvents, JsonColumns, Number, Outline, bytes_at, cut
 from simulator.reader.decode.stream_events import (
     ColumnInfo,
     DdlEvent,
@@ -24,7 +40,7 @@ from simulator.reader.decode.stream_events import (
     Value,
     Watermark,
 )
-from simulator.reader.decode.whole_messages import decompress_value
+from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"))
@@ -33,7 +49,7 @@ BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "lo
 STATEMENTS = ("CREATE", "RENAME", "CINDEX", "DINDEX", "ERASE", "TRUNCATE", "ALTER", "QUERY", "DDL")
 """Types of statements; `DDL` is that of all in the first form (7.6)."""
 
-AVRO = (avro, avro_first)
+AVRO = (simple_avro, simple_avro_first)
 
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
@@ -149,3 +165,99 @@ def _value(value: object, column: ColumnInfo) -> Value:
     if isinstance(value, int):  # Avro has no unsigned numbers, and TiCDC sends those of BIT(64) as they are
         return str(value % (1 << 64) if str(column.type).startswith("bit") else value)
     return base64.b64decode(text(value), validate=True) if column.binary else str(value)
+
+
+SIMPLE_IDS = (
+    re.compile(r'(?<=[,{])"(tableID|schemaVersion)":(\d+)'),
+    re.compile(r'(?<=,)"(version)":(\d+)(?=,"columns":)'),
+)
+"""Ids of tables and versions of schemas in Simple."""
+
+
+def comparable(
+    key: bytes | None, value: bytes | None, ignored: frozenset[str], schemas: Mapping[int, str]
+) -> ComparableText:
+    content = decompress_value(value or b"")
+    shown = surrogate_text(content) if content[:1] == b"{" else _avro_text(content, "members" in ignored)
+    fields = json.loads(shown)
+    if "commit-ts" in ignored:
+        shown = zero(shown, "commitTs", fields["commitTs"])
+    if "build-ts" in ignored:
+        shown = zero(shown, "buildTs", fields["buildTs"])
+    ids: Numbers = ()
+    if "ids" in ignored:
+        shown, ids = without_ids(shown, SIMPLE_IDS)
+    named = fields.get("tableSchema") or fields
+    table = f"{named.get('database') or named.get('schema') or ''}.{named.get('table') or ''}"
+    return ComparableText(fields["commitTs"], table, surrogate_text(key), shown, fields["type"] == "WATERMARK", ids)
+
+
+def _avro_text(content: bytes, sorts_members: bool) -> str:
+    """Return the members of an Avro message as JSON."""
+    message = next(form for form in AVRO if form.looks_like(content)).read(content)
+    parts = {
+        name: dict(sorted(part.items())) if sorts_members and name in ("data", "old") else part
+        for name, part in message.items()
+    }
+    return json.dumps(parts, default=lambda value: {"hex": value.hex()}, ensure_ascii=False, separators=(",", ":"))
+
+
+ROWS = b'{"version":1,"database":', b'{"version":1,"schema":'
+"""The beginnings of rows in JSON; the second one is that of the first form (7.6)."""
+
+WATERMARK = b'{"version":1,"type":"WATERMARK",'
+
+
+def may_tell(values: pa.Array) -> Mask:
+    """Return which values are no rows or watermarks."""
+    heads = [pc.starts_with(values, head) for head in (*ROWS, WATERMARK)]
+    data, bounds = buffers(values)
+    begins = bytes_at(data, bounds[:-1], 2)
+    is_avro = [(begins == np.frombuffer(head, np.uint8)).all(axis=1) for head in AVRO_HEADS]
+    told: Mask = ~np.logical_or.reduce([*is_avro, *(np.asarray(head) for head in heads)])
+    return told
+
+
+AVRO_HEADS = b"\x16\0", b"\x16\6", b"\x0a\2", b"\x10\2"
+"""The beginnings of watermarks and rows in Avro; the last two are those of the first form."""
+
+
+def events(keys: pa.Array, values: pa.Array) -> FramedEvents:
+    """Return the messages in JSON."""
+    texts, fine = decompress_cells(values.fill_null(b"") if values.null_count else values)
+    return FramedEvents.alone(keys, texts, fine & np.asarray(pc.starts_with(texts, b'{"')))
+
+
+def _outline(event: RowEvent, constant: bytes, members: Mapping[str, Any]) -> Outline:
+    first = constant.rsplit(b'"', 2)[1].decode()
+    data, old = (FIRST if name == first else name for name in ("data", "old"))
+    return Outline(("commitTs",), None if event.op == "INSERT" else old, None if event.op == "DELETE" else data, _cell)
+
+
+def _cell(info: ColumnInfo, value: object) -> Cell:
+    """A TIMESTAMP is an object with its text."""
+    cell = BASE64_BYTES if info.binary else TEXT
+    if value is None and str(info.type) == "timestamp":
+        value = {"location": "", "value": ""}
+    if not isinstance(value, dict):
+        return cell
+    kind = pa.struct([(name, pa.string()) for name in value])
+    return Cell(kind, lambda objects: cell.convert(pc.struct_field(objects, "value")))
+
+
+COLUMNS = JsonColumns(
+    events=events,
+    cut=lambda events: cut(events.values, (Number(b'"commitTs":', "commitTs"), Number(b',"buildTs":')), b'":{"'),
+    outline=_outline,
+    rows=("value", tuple(head.decode() for head in ROWS)),
+)
+
+DECODER = Decoder(
+    decode,
+    lambda key, value: ((key, value),),
+    looks_like,
+    "Simple (an object with version and buildTs, or Avro that begins with 0x16)",
+    comparable,
+    COLUMNS,
+    SchemaMemory(may_tell, told, decode_told),
+)

@@ -1,5 +1,5 @@
 """Reads Simple's messages in Avro (tiflow v8.0 pkg/sink/codec/simple/message.json) as the members that JSON has; those of
-its first form (v7.6.0) with `avro_first`.
+its first form (v7.6.0) with `simple_avro_first`.
 
 A value of a row is None, int, float, str, bytes, or a dict for TIMESTAMP and BIGINT UNSIGNED.
 """
