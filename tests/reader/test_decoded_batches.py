@@ -38,6 +38,14 @@ from simulator.tidb.model.types import is_binary
 PROTOCOLS = ("open-protocol", "canal-json", "simple", "debezium")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _few_rows_are_enough() -> Iterator[None]:
+    """Rows are read by columns however few they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "LEAST", 1)
+        yield
+
+
 Message = tuple["bytes | None", "bytes | None"]
 
 

@@ -24,6 +24,9 @@ from simulator.reader.decode.stream_events import RowEvent, TableSchemas, event_
 from simulator.reader.frame import EVENT_SCHEMA, UNREADABLE, Layout
 from simulator.tidb.model.table import Table
 
+LEAST = 16
+"""Fewer rows with one constant are decoded one by one, which is faster."""
+
 REMEMBERED = 1 << 15
 """Maximum number of remembered plans."""
 
@@ -128,8 +131,10 @@ class StreamDecoder:
         parts = []
         for constant, start, end in zip(constants.dictionary.to_pylist(), bounds, bounds[1:]):
             rows = order[start:end]
+            if len(rows) < LEAST:
+                continue
             plan = self._plans.get(constant)
-            if plan is None and len(rows):
+            if plan is None:
                 plan = self._learned(records, events, columns, constant, cut.objects[rows[0]].as_py(), rows[0])
             if plan is not None:
                 parts.append(objects.read(rows, plan))
