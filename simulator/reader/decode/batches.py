@@ -18,14 +18,14 @@ from simulator.files import PARSE_ERRORS
 from simulator.reader.decode import DECODERS, decode, protocol_of
 from simulator.reader.decode.decoder import SchemaMemory
 from simulator.reader.decode.go_json import parse
-from simulator.reader.decode.json_columns import FramedEvents, JsonColumns, Objects, ReadRows, RowPlan
+from simulator.reader.decode.json_columns import FramedEvents, JsonColumns, Objects, ReadRows, RowPlan, RowShape
 from simulator.reader.decode.row_wise import ReadClaimCheck, decode_records, iterate_records
 from simulator.reader.decode.stream_events import RowEvent, TableSchemas, event_layout
 from simulator.reader.frame import EVENT_SCHEMA, UNREADABLE, Layout
 from simulator.tidb.model.table import Table
 
 LEAST = 16
-"""Fewer rows with one constant are decoded one by one, which is faster."""
+"""Fewer rows of one shape are decoded one by one, which is faster."""
 
 REMEMBERED = 1 << 15
 """Maximum number of remembered plans."""
@@ -122,22 +122,33 @@ class StreamDecoder:
         )
 
     def _read(self, records: pa.RecordBatch, events: FramedEvents, columns: JsonColumns) -> list[ReadRows]:
-        """Return the rows of each constant, as far as they can be read by columns."""
+        """Return the rows of each shape, as far as they can be read by columns."""
         cut = columns.cut(events)
-        objects, constants = Objects(cut), cut.constants.dictionary_encode()
-        codes = np.where(objects.fine, np.asarray(constants.indices), -1)
-        order = np.argsort(codes, kind="stable")
-        bounds = np.searchsorted(codes[order], np.arange(len(constants.dictionary) + 1))
-        parts = []
-        for constant, start, end in zip(constants.dictionary.to_pylist(), bounds, bounds[1:]):
-            rows = order[start:end]
-            if len(rows) < LEAST:
+        objects, constants = Objects(cut), cut.constants.filter(pa.array(cut.fine)).dictionary_encode()
+        codes = np.full(len(cut.fine), -1)
+        codes[cut.fine] = np.asarray(constants.indices)
+        codes[~objects.fine] = -1
+        there, first, counts = np.unique(codes, return_index=True, return_counts=True)
+        shapes: dict[RowShape, list[int]] = {}
+        plans: list[RowPlan] = []
+        plan_of = np.full(len(constants.dictionary) + 1, -1)
+        for code, row, count in zip(there.tolist(), first.tolist(), counts.tolist()):
+            if code < 0:
                 continue
+            constant = constants.dictionary[code].as_py()
             plan = self._plans.get(constant)
-            if plan is None:
-                plan = self._learned(records, events, columns, constant, cut.objects[rows[0]].as_py(), rows[0])
+            if plan is None and count > 1:
+                plan = self._learned(records, events, columns, constant, cut.objects[row].as_py(), row)
             if plan is not None:
-                parts.append(objects.read(rows, plan))
+                plan_of[code] = len(plans)
+                shapes.setdefault(plan.shape, []).append(len(plans))
+                plans.append(plan)
+        which = plan_of[codes]
+        parts = []
+        for shape, members in shapes.items():
+            rows = np.flatnonzero(which >= 0 if len(shapes) == 1 else np.isin(which, members))
+            if len(rows) >= LEAST:
+                parts.append(objects.read(rows, shape, plans, which[rows]))
         return [part for part in parts if len(part.places)]
 
     def _learned(
@@ -162,7 +173,7 @@ class StreamDecoder:
             return None
         try:
             members = parse(text)
-            outline = columns.outline(event, constant, members)
+            outline = columns.outline(event, members)
             plan = (
                 None
                 if outline is None

@@ -19,7 +19,7 @@ from simulator.columns.cells import buffers, spans
 from simulator.reader.decode.cell_texts import ASCII, LATIN, TEXT, Cell
 from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
 from simulator.reader.decode.go_json import integer, members, parse, text
-from simulator.reader.decode.json_columns import FIRST, FramedEvents, JsonColumns, Number, Outline, bytes_at, cut
+from simulator.reader.decode.json_columns import FramedEvents, JsonColumns, Number, Outline, bytes_at, cut
 from simulator.reader.decode.stream_events import LOST, ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
 
@@ -155,16 +155,14 @@ def events(keys: pa.Array, values: pa.Array) -> FramedEvents:
     return FramedEvents.alone(keys, texts, fine & np.asarray(values.is_valid()))
 
 
-def outline(event: RowEvent, constant: bytes, members: Mapping[str, Any]) -> Outline | None:
-    first = constant.rsplit(b'"', 2)[1].decode()
-    row, old = (FIRST if name == first else name for name in ("data", "old"))
+def outline(event: RowEvent, members: Mapping[str, Any]) -> Outline | None:
     extension = members.get("_tidb") or {}
     if "onlyHandleKey" in extension:
         return None
     return Outline(
         commit_ts=("es",) if event.commit_ts is None else ("_tidb", "commitTs"),
-        before={"DELETE": row, "UPDATE": old}.get(event.op),
-        after=None if event.op == "DELETE" else row,
+        before={"DELETE": "data", "UPDATE": "old"}.get(event.op),
+        after=None if event.op == "DELETE" else "data",
         cell=_cell,
         listed=True,
     )
@@ -176,7 +174,7 @@ def _cell(info: ColumnInfo, value: object) -> Cell:
 
 COLUMNS = JsonColumns(
     events=events,
-    cut=lambda events: cut(events.values, (Number(b'"es":', "es"), Number(b',"ts":')), b'":[{'),
+    cut=lambda events: cut(events.values, (Number(b'"es":', "es"), Number(b',"ts":')), b'":[{', ("data", "old")),
     outline=outline,
     rows=("value", ('"isDdl":false',)),
     without_build_time=lambda texts: pc.replace_substring_regex(texts, r'"ts":\d+', '"ts":0', max_replacements=1),

@@ -21,16 +21,7 @@ from simulator.reader.decode.cell_texts import REAL, SIGNED, TEXT, TRUTH, Cell
 from simulator.reader.decode.connect_texts import CONNECT
 from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
 from simulator.reader.decode.go_json import Digits, integer, members, parse, text
-from simulator.reader.decode.json_columns import (
-    FIRST,
-    CutEvents,
-    FramedEvents,
-    JsonColumns,
-    Number,
-    Outline,
-    cut,
-    joined,
-)
+from simulator.reader.decode.json_columns import CutEvents, FramedEvents, JsonColumns, Number, Outline, cut, joined
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
 
@@ -160,8 +151,10 @@ def _cut_events(events: FramedEvents) -> CutEvents:
     (heads, digests, fine), (key_heads, key_digests, fine_keys) = _payloads(events.values), _payloads(events.keys)
     no_key = pc.equal(pc.binary_length(events.keys), 0)
     keys = pc.if_else(no_key, pa.scalar(b"null", pa.binary()), joined([key_heads, END]))
-    found = cut(heads, NUMBERS, b'":{"', [digests, key_digests], ['"key":', keys, ","], "}")
-    return CutEvents(found.constants, found.objects, found.fine & fine & (fine_keys | np.asarray(no_key)))
+    found = cut(heads, NUMBERS, b'":{"', ("before", "after"))
+    constants = joined([digests, key_digests, found.constants])
+    objects = joined([found.objects, ',"key":', keys, "}"])
+    return CutEvents(constants, objects, found.numbers, found.fine & fine & (fine_keys | np.asarray(no_key)))
 
 
 NUMBERS = Number(b'"ts_ms":'), Number(b'"commit_ts":', "commit_ts"), Number(b'"ts_ms":')
@@ -199,11 +192,9 @@ def _digest(schema: bytes) -> bytes:
     return blake2b(schema, digest_size=16).hexdigest().encode()
 
 
-def _outline(event: RowEvent, constant: bytes, members: Mapping[str, Any]) -> Outline:
-    first = constant.rsplit(b'"', 2)[1].decode()
-    before, after = (FIRST if name == first else name for name in ("before", "after"))
+def _outline(event: RowEvent, members: Mapping[str, Any]) -> Outline:
     has_before = event.before is not None
-    return Outline(("commit_ts",), before if has_before else None, None if event.after is None else after, _cell)
+    return Outline(("commit_ts",), "before" if has_before else None, None if event.after is None else "after", _cell)
 
 
 KINDS = {

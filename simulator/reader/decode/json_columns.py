@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
@@ -20,7 +22,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from simulator import tso
 from simulator.columns import row_image
-from simulator.columns.cells import Bytes, Mask, Places, buffers, have_at, spans
+from simulator.columns.cells import Bytes, Mask, Places, buffers, have_at, pieces_between, spans, stored_buffers
 from simulator.columns.change_frame import ROW
 from simulator.reader.decode.cell_texts import Cell, are_utf8
 from simulator.reader.decode.go_json import Digits
@@ -30,17 +32,13 @@ from simulator.reader.frame import EVENT_SCHEMA
 FEW = 8
 """So many rows are not parsed again without those that Arrow refuses."""
 
-FIRST_PRINTABLE = 0x20
 BACKSLASH = ord("\\")
-
-FIRST = ""
-"""The member of an object that the first opening is of."""
 
 ODD_NUMBER = r'":(-0[,}]|-?[0-9]+\.[0-9]*0[,}]|-?[0-9.]+[eE])'
 """Numbers that are written in another way than Arrow writes them."""
 
 LAST = (1 << 63) - 1
-MOST_DIGITS = 20
+MOST_DIGITS = 19
 TRIES = 4
 
 
@@ -74,7 +72,10 @@ class FramedEvents:
 class CutEvents:
     constants: pa.Array
     objects: pa.Array
-    """JSON of objects, a line each."""
+    """Texts of JSON (binary) that begin with a brace and a quote."""
+
+    numbers: Mapping[str, pa.Array]
+    """Integers that differ from row to row by name, null where one lacks."""
 
     fine: Mask
     """Which events could be cut."""
@@ -85,7 +86,7 @@ class Outline:
     """Where the objects with one constant have what."""
 
     commit_ts: tuple[str, ...]
-    """The path of the commit-ts, or of its milliseconds."""
+    """The path of the commit-ts, or of its milliseconds; the name of a cut number."""
 
     before: str | None
     """The member that has the old row."""
@@ -96,9 +97,6 @@ class Outline:
 
     listed: bool = False
     """Whether rows are in a list of one."""
-
-    ids: Sequence[str] = ()
-    """Members that are columns of EVENT_SCHEMA."""
 
     @property
     def sides(self) -> Mapping[str, str]:
@@ -115,8 +113,8 @@ class JsonColumns:
     """Splits keys and values of records into events, as far as possible."""
 
     cut: Callable[[FramedEvents], CutEvents]
-    outline: Callable[[RowEvent, bytes, Mapping[str, Any]], Outline | None]
-    """Takes an event, its constant and its object; returns None if rows like it are not read by columns."""
+    outline: Callable[[RowEvent, Mapping[str, Any]], Outline | None]
+    """Takes an event and its object; returns None if rows like it are not read by columns."""
 
     rows: tuple[str, tuple[str, ...]]
     """A column of RECORD_SCHEMA, and texts in it that only records without statements contain."""
@@ -125,18 +123,32 @@ class JsonColumns:
     """Returns values without the time at which their messages were built."""
 
 
-@dataclass(frozen=True)
-class RowPlan:
-    """How the objects with one constant become rows."""
+@dataclass(frozen=True, eq=False)
+class RowShape:
+    """How objects become rows. Tables with equal columns have the same one, whose objects are parsed together."""
 
-    outline: Outline
+    commit_ts: tuple[str, ...]
+    exact: bool
+    sides: tuple[tuple[str, str], ...]
+    """Columns of EVENT_SCHEMA and the members that have their rows, the new one first."""
+
+    listed: bool
     schema: pa.Schema
-    members: Sequence[str]
+    members: tuple[str, ...]
     """All but those of rows."""
 
-    cells: Mapping[str, Sequence[Cell]]
-    """Of the layout's columns, by the column of EVENT_SCHEMA that has the row."""
+    cells: tuple[tuple[Cell, ...], ...]
+    """Of the layout's columns, by side."""
 
+
+_shape = lru_cache(1 << 12)(RowShape)
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """What the events with one constant are."""
+
+    shape: RowShape
     constants: Mapping[str, object]
     """Columns of EVENT_SCHEMA that are the same in all rows."""
 
@@ -149,24 +161,26 @@ class RowPlan:
         rows = {side: members[member][0] if outline.listed else members[member] for side, member in sides.items()}
         every = {**rows.get("before", {}), **rows.get("after", {})}
         types = {name: _type(value) for name, value in members.items() if name not in sides.values()}
-        cells: dict[str, list[Cell]] = {}
+        beside, cells = tuple(types), []
         for side, member in sides.items():
             values = {**every, **rows[side]}
             found = [outline.cell(event.columns.get(name, NO_INFO), values[name]) for name in names]
-            cells[side] = [cell for cell in found if cell is not None]
-            if len(cells[side]) < len(found):
+            known = tuple(cell for cell in found if cell is not None)
+            if len(known) < len(found):
                 return None
-            row = pa.struct([(name, cell.type) for name, cell in zip(names, cells[side], strict=True)])
+            row = pa.struct([(name, cell.type) for name, cell in zip(names, known, strict=True)])
             types[member] = pa.list_(row) if outline.listed else row
+            cells.append(known)
+        exact = is_exact(event)
+        shape = _shape(
+            outline.commit_ts, exact, tuple(sides.items()), outline.listed, pa.schema(types), beside, tuple(cells)
+        )
         return cls(
-            outline,
-            pa.schema(types),
-            [name for name in members if name not in sides.values()],
-            cells,
+            shape,
             {
                 "kind": ROW,
                 "op": OPERATIONS[event.op],
-                "exact": is_exact(event),
+                "exact": exact,
                 "only_handle": event.only_handle,
                 "ptn": event.ptn,
                 "layout": layout,
@@ -206,33 +220,35 @@ class Number:
     """What is before it, and nowhere earlier in a message."""
 
     name: str | None = None
-    """Its member in objects; None if it is only checked."""
+    """None if it is only checked."""
 
     may_lack: bool = False
 
 
-def cut(
-    texts: pa.Array,
-    numbers: Sequence[Number],
-    opening: bytes,
-    apart: Sequence[pa.Array] = (),
-    more: Sequence[pa.Array | str] = (),
-    closing: str = "",
-) -> CutEvents:
-    """Cut texts (binary, no nulls) behind the marks of `numbers` in turn and behind the colon of the first opening, four
-    bytes that begin with a quote and a colon.
-
-    Constants begin with what is `apart`. Objects have `more`, too, members with a comma each, and end with `closing`.
-    """
+def cut(texts: pa.Array, numbers: Sequence[Number], opening: bytes, names: Sequence[str]) -> CutEvents:
+    """Cut texts (binary, no nulls) behind the marks of `numbers` in turn and before the member that the first opening is
+    of, four bytes that begin with a quote and a colon. It has one of the names, and is not the first one of its text."""
     data, bounds = buffers(texts)
     ends = bounds[1:]
     cut = cut_numbers(data, bounds[:-1], ends, numbers)
-    start = _behind(data, cut.ends, ends, opening)
-    fine = cut.fine & (start < ends)
-    start = np.maximum(start - 2, cut.ends)
-    constants = joined([*apart, *cut.constants, spans(data, cut.ends, start)])
-    objects = joined(["{", *cut.members, *more, f'"{FIRST}":', spans(data, start, ends), f"{closing}\n"])
-    return CutEvents(constants, objects, fine)
+    quote = _behind(data, cut.ends, ends, opening) - len(opening)
+    start, fine = ends.copy(), cut.fine & (quote > cut.ends)
+    for name in names:
+        mark = f',"{name}'.encode()
+        there = have_at(data, np.maximum(quote - len(mark), 0), mark)
+        start[there] = quote[there] - len(mark)
+    fine &= (start < ends) & (start >= cut.ends)
+    start = np.where(fine, start, ends)
+    constants = joined([*cut.constants, spans(data, cut.ends, np.where(fine, quote, ends))])
+    return CutEvents(constants, _braced(spans(data, start, ends)), cut.numbers, fine)
+
+
+def _braced(texts: pa.Array) -> pa.Array:
+    """Return texts with a brace in place of their first byte."""
+    data, offsets = stored_buffers(texts)
+    put = data if data.flags.writeable else data.copy()
+    put[offsets[:-1][np.diff(offsets) > 0]] = ord("{")
+    return pieces_between(offsets, put)
 
 
 @dataclass(frozen=True)
@@ -240,8 +256,8 @@ class CutNumbers:
     constants: Sequence[pa.Array]
     """What is before each number."""
 
-    members: Sequence[pa.Array | str]
-    """Of objects, with a comma each."""
+    numbers: Mapping[str, pa.Array]
+    """As in CutEvents."""
 
     ends: Places
     """Where the last number of each text ends."""
@@ -251,21 +267,20 @@ class CutNumbers:
 
 def cut_numbers(data: Bytes, at: Places, ends: Places, numbers: Sequence[Number]) -> CutNumbers:
     """Cut texts, from each place to its end, behind the marks of `numbers` in turn."""
-    fine, constants = np.ones(len(at), np.bool_), []
-    members: list[pa.Array | str] = []
+    fine, constants, found = np.ones(len(at), np.bool_), [], {}
     for number in numbers:
         start = _behind(data, at, ends, number.mark)
         lacks = number.may_lack & (start == ends)
         start = np.where(lacks, at, start)
-        end = np.where(lacks, at, number_ends(data, start))
+        values, end = numbers_at(data, start)
+        end = np.where(lacks, at, end)
         zero = (bytes_at(data, start, 1)[:, 0] == ord("0")) & (end > start + 1)
-        fine &= (end > start) & ~zero | lacks
+        fine &= (end > start) & ~zero & (values <= LAST) | lacks
         constants.append(spans(data, at, start))
         if number.name is not None:
-            member = [f'"{number.name}":', spans(data, start, end), ","]
-            members += [pc.if_else(lacks, pa.scalar(b"", pa.binary()), joined(member))] if lacks.any() else member
+            found[number.name] = pa.array(values.astype(np.int64), mask=lacks if lacks.any() else None)
         at = end
-    return CutNumbers(constants, members, at, fine)
+    return CutNumbers(constants, found, at, fine)
 
 
 def _behind(data: Bytes, at: Places, ends: Places, mark: bytes) -> Places:
@@ -297,18 +312,22 @@ def joined(parts: Sequence[pa.Array | str]) -> pa.Array:
     return pc.binary_join_element_wise(*scalars, pa.scalar(b"", pa.binary()))
 
 
-def number_ends(data: Bytes, starts: Places) -> Places:
-    """Return the ends of the digits that begin at each place, 20 of them at most; the place itself if there are more."""
-    ends = starts.copy()
+def numbers_at(data: Bytes, starts: Places) -> tuple[npt.NDArray[np.uint64], Places]:
+    """Return the numbers of the digits that begin at each place, 19 of them at most, and their ends; the place itself
+    if there are more."""
+    numbers, ends = np.zeros(len(starts), np.uint64), starts.copy()
     left = np.arange(len(starts))
     for size in _likely_sizes(data, starts):
-        digits = bytes_at(data, starts[left], size + 1) - np.uint8(ord("0")) < 10
-        same = digits[:, :-1].all(axis=1) & ~digits[:, -1]
-        ends[left[same]] += size
+        digits = bytes_at(data, starts[left], size + 1) - np.uint8(ord("0"))
+        same = (digits[:, :-1] < 10).all(axis=1) & (digits[:, -1] >= 10)
+        found = np.zeros(len(left), np.uint64)
+        for place in range(size):
+            found = found * np.uint64(10) + digits[:, place]
+        numbers[left[same]], ends[left[same]] = found[same], starts[left[same]] + size
         left = left[~same]
         if not len(left):
             break
-    return ends
+    return numbers, ends
 
 
 def _likely_sizes(data: Bytes, starts: Places) -> Sequence[int]:
@@ -338,21 +357,24 @@ class Objects:
     """The objects of a batch of events, and what is counted in them."""
 
     def __init__(self, cut: CutEvents) -> None:
-        self._objects = cut.objects
+        self._objects, self._numbers = cut.objects, cut.numbers
         data, bounds = buffers(cut.objects)
-        controls = np.flatnonzero(data < FIRST_PRINTABLE)
-        alone = np.diff(np.searchsorted(controls, bounds)) == 1
-        self.fine = cut.fine & alone & (data[bounds[1:] - 2] == ord("}")) & are_utf8(cut.objects)
+        closed = data[np.maximum(bounds[1:] - 1, 0)] == ord("}") if len(data) else False
+        self.fine = cut.fine & closed & are_utf8(cut.objects)
 
-    def read(self, rows: Places, plan: RowPlan) -> ReadRows:
-        """Return those of some events, which have the plan's constant, that can be read."""
-        parts = [self._columns(some, table, plan) for some, table in self._parsed(rows, plan.schema)]
-        parts = [part for part in parts if len(part.places)]
-        if len(parts) == 1:
-            return parts[0]
-        places = np.concatenate([part.places for part in parts]) if parts else np.zeros(0, np.int64)
-        names = parts[0].columns if parts else ()
-        return ReadRows(places, {name: pa.concat_arrays([part.columns[name] for part in parts]) for name in names})
+    def read(self, rows: Places, shape: RowShape, plans: Sequence[RowPlan], which: Places) -> ReadRows:
+        """Return those of some events that can be read; the plan of each, with this shape, is given by its index."""
+        parts = [self._columns(some, table, shape) for some, table in self._parsed(rows, shape.schema)]
+        places = np.concatenate([np.zeros(0, np.int64), *(part.places for part in parts)])
+        columns = {
+            name: pa.concat_arrays([part.columns[name] for part in parts])
+            for name in (parts[0].columns if parts else ())
+        }
+        of = pa.array(which[np.searchsorted(rows, places)])
+        for name in plans[0].constants:
+            each = pa.array([plan.constants[name] for plan in plans], EVENT_SCHEMA.field(name).type)
+            columns[name] = each.take(of)
+        return ReadRows(places, columns)
 
     def _parsed(self, rows: Places, schema: pa.Schema) -> Iterator[tuple[Places, pa.Table]]:
         """Parse the objects of some events; those near one that Arrow refuses are left out."""
@@ -380,33 +402,35 @@ class Objects:
         data, bounds = buffers(self._objects.take(pa.array(rows)))
         return np.diff(np.searchsorted(words(data, b'":nu'), bounds))
 
-    def _columns(self, rows: Places, table: pa.Table, plan: RowPlan) -> ReadRows:
+    def _columns(self, rows: Places, table: pa.Table, shape: RowShape) -> ReadRows:
         """Return those of the rows, and only those, whose objects have all that was parsed.
 
         Arrow does not tell a member that is NULL from one that is missing, so both are counted. An UPDATE may leave out
         old values that are the new ones.
         """
-        outline, valid = plan.outline, np.ones(len(rows), np.bool_)
-        nulls = np.sum([_null_counts(table[name].combine_chunks()) for name in plan.members], axis=0)
+        valid = np.ones(len(rows), np.bool_)
+        nulls = sum(
+            (_null_counts(table[name].combine_chunks()) for name in shape.members), np.zeros(len(rows), np.int64)
+        )
         may_lack, lacks = np.zeros(len(rows), np.int64), []
         doubted = np.zeros(len(rows), np.bool_)
         sides: dict[str, list[pa.Array]] = {}
-        for side, member in outline.sides.items():
+        for (side, member), kinds in zip(shape.sides, shape.cells, strict=True):
             found = table[member].combine_chunks()
-            if outline.listed:
+            if shape.listed:
                 if not np.asarray(pc.equal(pc.fill_null(pc.list_value_length(found), 0), 1)).all():
                     return ReadRows(rows[:0], {})
                 found = found.flatten()
             valid &= np.asarray(found.is_valid())
             sides[side] = []
-            for array, cell in zip(found.flatten(), plan.cells[side], strict=True):
+            for array, cell in zip(found.flatten(), kinds, strict=True):
                 cells, right = cell.convert(array)
                 valid &= right
                 sides[side].append(cells)
                 if cell.doubted is not None:
                     doubted |= np.asarray(pc.fill_null(pc.match_substring_regex(cells, cell.doubted), False))
                 nulls += _null_counts(array)
-                if side == "before" and "after" in sides:
+                if side == "before" and len(shape.sides) > 1:
                     lacks.append(array.is_null())
                     may_lack += np.asarray(lacks[-1])
         told = self._told_nulls(rows) if nulls.any() else nulls
@@ -422,21 +446,18 @@ class Objects:
         odd = np.flatnonzero(doubted)
         if len(odd):
             valid[odd] &= ~np.asarray(pc.match_substring_regex(self._objects.take(pa.array(rows[odd])), ODD_NUMBER))
-        times = _member(table, outline.commit_ts)
+        numbers = {
+            name: each if len(each) == len(rows) else each.take(pa.array(rows)) for name, each in self._numbers.items()
+        }
+        times = numbers[shape.commit_ts[0]] if shape.commit_ts[0] in numbers else _member(table, shape.commit_ts)
         valid &= np.asarray(times.is_valid())
         moment = np.asarray(times.fill_null(0))
-        if not plan.constants["exact"]:
+        if not shape.exact:
             valid &= np.abs(moment) <= tso.physical(LAST)
             moment = moment << tso.LOGICAL_BITS
-        columns = {
-            **{
-                name: pa.repeat(pa.scalar(each, EVENT_SCHEMA.field(name).type), len(rows))
-                for name, each in plan.constants.items()
-            },
-            "commit_ts": pa.array(moment),
-            **{name: table[name].combine_chunks() for name in outline.ids},
-            **{side: row_image.pack(cells) for side, cells in sides.items()},
-        }
+        columns = {name: each for name, each in numbers.items() if name in EVENT_SCHEMA.names}
+        columns["commit_ts"] = pa.array(moment)
+        columns |= {side: row_image.pack(cells) for side, cells in sides.items()}
         if valid.all():
             return ReadRows(rows, columns)
         kept = pa.array(valid)

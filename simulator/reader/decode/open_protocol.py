@@ -13,6 +13,7 @@ import base64
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -320,13 +321,13 @@ NUMBERS = Number(b'{"ts":', "ts"), Number(b',"rid":', "rid", may_lack=True)
 
 def _cut(events: FramedEvents) -> CutEvents:
     """The constant is the key without numbers, the first member of the value, and what describes columns."""
-    (keys, key_bounds), (values, bounds) = buffers(events.keys), buffers(events.values)
-    cut = cut_numbers(keys, key_bounds[:-1], key_bounds[1:], NUMBERS)
-    rows = spans(values, np.minimum(bounds[:-1] + 1, bounds[1:]), bounds[1:])
-    described, texts, paired = _without_descriptions(rows)
-    constants = joined([*cut.constants, spans(keys, cut.ends, key_bounds[1:]), pc.binary_slice(rows, 0, 2), described])
+    keys, bounds = buffers(events.keys)
+    cut = cut_numbers(keys, bounds[:-1], bounds[1:], NUMBERS)
+    described, objects, paired = _without_descriptions(events.values)
+    member = pc.binary_slice(events.values, 0, 3)
+    constants = joined([*cut.constants, spans(keys, cut.ends, bounds[1:]), member, described])
     fine = cut.fine & paired & np.asarray(pc.starts_with(events.values, '{"'))
-    return CutEvents(constants, joined(["{", *cut.members, texts, "\n"]), fine)
+    return CutEvents(constants, objects, cut.numbers, fine)
 
 
 def _without_descriptions(rows: pa.Array) -> tuple[pa.Array, pa.Array, Mask]:
@@ -367,13 +368,12 @@ def _regrouped(pieces: pa.Array, first: Places) -> pa.Array:
     return pieces_between(np.ascontiguousarray(offsets[first]), data)
 
 
-def _outline(event: RowEvent, constant: bytes, members: Mapping[str, Any]) -> Outline:
+def _outline(event: RowEvent, members: Mapping[str, Any]) -> Outline:
     return Outline(
         commit_ts=("ts",),
         before={"DELETE": "d", "UPDATE": "p"}.get(event.op),
         after=None if event.op == "DELETE" else "u",
         cell=_cell,
-        ids=[name for name in ("rid",) if name in members],
     )
 
 
@@ -388,6 +388,11 @@ def _cell(info: ColumnInfo, column: object) -> Cell | None:
     value = _value_cell(info)
     if value is None:
         return None
+    return _in_object(value)
+
+
+@cache
+def _in_object(value: Cell) -> Cell:
     kind = pa.struct([("v", value.type)])
     return Cell(kind, lambda columns: value.convert(pc.struct_field(columns, "v")), value.doubted)
 

@@ -29,7 +29,7 @@ from simulator.reader.decode.decoder import (
     zero,
 )
 from simulator.reader.decode.go_json import members, parse, text
-from simulator.reader.decode.json_columns import FIRST, FramedEvents, JsonColumns, Number, Outline, bytes_at, cut
+from simulator.reader.decode.json_columns import FramedEvents, JsonColumns, Number, Outline, bytes_at, cut
 from simulator.reader.decode.stream_events import (
     ColumnInfo,
     DdlEvent,
@@ -228,10 +228,10 @@ def events(keys: pa.Array, values: pa.Array) -> FramedEvents:
     return FramedEvents.alone(keys, texts, fine & np.asarray(pc.starts_with(texts, b'{"')))
 
 
-def _outline(event: RowEvent, constant: bytes, members: Mapping[str, Any]) -> Outline:
-    first = constant.rsplit(b'"', 2)[1].decode()
-    data, old = (FIRST if name == first else name for name in ("data", "old"))
-    return Outline(("commitTs",), None if event.op == "INSERT" else old, None if event.op == "DELETE" else data, _cell)
+def _outline(event: RowEvent, members: Mapping[str, Any]) -> Outline:
+    return Outline(
+        ("commitTs",), None if event.op == "INSERT" else "old", None if event.op == "DELETE" else "data", _cell
+    )
 
 
 def _cell(info: ColumnInfo, value: object) -> Cell:
@@ -247,7 +247,9 @@ def _cell(info: ColumnInfo, value: object) -> Cell:
 
 COLUMNS = JsonColumns(
     events=events,
-    cut=lambda events: cut(events.values, (Number(b'"commitTs":', "commitTs"), Number(b',"buildTs":')), b'":{"'),
+    cut=lambda events: cut(
+        events.values, (Number(b'"commitTs":', "commitTs"), Number(b',"buildTs":')), b'":{"', ("data", "old")
+    ),
     outline=_outline,
     rows=("value", tuple(head.decode() for head in ROWS)),
 )
