@@ -57,7 +57,7 @@ class StreamDecoder:
         self._stored = stored
         self._schemas = schemas
         self._layout_indexes: dict[Layout, int] = {}
-        self._plans: dict[bytes, RowPlan] = {}
+        self._plans: dict[tuple[bytes, ...], RowPlan] = {}
 
     def decoded(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """Decode records to EVENT_SCHEMA, and add the layouts of the rows to `layouts`."""
@@ -124,18 +124,19 @@ class StreamDecoder:
     def _read(self, records: pa.RecordBatch, events: FramedEvents, columns: JsonColumns) -> list[ReadRows]:
         """Return the rows of each shape, as far as they can be read by columns."""
         cut = columns.cut(events)
-        objects, constants = Objects(cut), cut.constants.filter(pa.array(cut.fine)).dictionary_encode()
-        codes = np.full(len(cut.fine), -1)
-        codes[cut.fine] = np.asarray(constants.indices)
-        codes[~objects.fine] = -1
+        objects, codes = Objects(cut), np.zeros(len(cut.fine), np.int64)
+        for part in cut.constants:
+            if len(part.texts) > 1:
+                _, codes = np.unique(codes * len(part.texts) + part.codes, return_inverse=True)
+        codes = np.where(objects.fine, codes, -1)
         there, first, counts = np.unique(codes, return_index=True, return_counts=True)
         shapes: dict[RowShape, list[int]] = {}
         plans: list[RowPlan] = []
-        plan_of = np.full(len(constants.dictionary) + 1, -1)
+        plan_of = np.full(len(codes) + 1, -1)
         for code, row, count in zip(there.tolist(), first.tolist(), counts.tolist()):
             if code < 0:
                 continue
-            constant = constants.dictionary[code].as_py()
+            constant = tuple(part.texts[part.codes[row]] for part in cut.constants)
             plan = self._plans.get(constant)
             if plan is None and count > 1:
                 plan = self._learned(records, events, columns, constant, cut.objects[row].as_py(), row)
@@ -156,7 +157,7 @@ class StreamDecoder:
         records: pa.RecordBatch,
         events: FramedEvents,
         columns: JsonColumns,
-        constant: bytes,
+        constant: tuple[bytes, ...],
         text: bytes,
         place: int,
     ) -> RowPlan | None:

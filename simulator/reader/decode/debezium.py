@@ -9,19 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Mask, buffers, spans
+from simulator.columns.cells import Mask, buffers, have_at, spans
 from simulator.reader.decode.cell_texts import REAL, SIGNED, TEXT, TRUTH, Cell
 from simulator.reader.decode.connect_texts import CONNECT
 from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
 from simulator.reader.decode.go_json import Digits, integer, members, parse, text
-from simulator.reader.decode.json_columns import CutEvents, FramedEvents, JsonColumns, Number, Outline, cut, joined
+from simulator.reader.decode.json_columns import (
+    CutEvents,
+    FramedEvents,
+    JsonColumns,
+    Number,
+    Outline,
+    Shared,
+    cut,
+    joined,
+)
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
 
@@ -147,49 +155,34 @@ def events(keys: pa.Array, values: pa.Array) -> FramedEvents:
 
 
 def _cut_events(events: FramedEvents) -> CutEvents:
-    """A schema is the same in all rows of a table: its digest is in the constant. The key is a member of the object."""
-    (heads, digests, fine), (key_heads, key_digests, fine_keys) = _payloads(events.values), _payloads(events.keys)
+    """A schema is the same in all rows of a table. The key is a member of the object."""
+    (heads, schemas, fine), (key_heads, key_schemas, fine_keys) = _payloads(events.values), _payloads(events.keys)
     no_key = pc.equal(pc.binary_length(events.keys), 0)
     keys = pc.if_else(no_key, pa.scalar(b"null", pa.binary()), joined([key_heads, END]))
     found = cut(heads, NUMBERS, b'":{"', ("before", "after"))
-    constants = joined([digests, key_digests, found.constants])
     objects = joined([found.objects, ',"key":', keys, "}"])
-    return CutEvents(constants, objects, found.numbers, found.fine & fine & (fine_keys | np.asarray(no_key)))
+    fine &= found.fine & (fine_keys | np.asarray(no_key))
+    return CutEvents((*found.constants, schemas, key_schemas), objects, found.numbers, fine)
 
 
 NUMBERS = Number(b'"ts_ms":'), Number(b'"commit_ts":', "commit_ts"), Number(b'"ts_ms":')
 END = "}}"
 
 
-def _payloads(texts: pa.Array) -> tuple[pa.Array, pa.Array, Mask]:
-    """Return the payloads without their end, the digests of the schemas, and which texts have such an end."""
+def _payloads(texts: pa.Array) -> tuple[pa.Array, Shared, Mask]:
+    """Return the payloads without their end, the schemas, and which texts have such an end."""
     data, bounds = buffers(texts)
-    sizes = np.diff(bounds)
-    fine: Mask = sizes > 2
+    starts, ends = bounds[:-1], bounds[1:]
+    fine: Mask = ends - starts > 2
     for place in (1, 2):
-        fine[fine] = data[bounds[1:][fine] - place] == ord("}")
-    known = _tail(texts[0].as_py()) if len(texts) else b""
-    first = np.asarray(pc.ends_with(texts, known)) if known else np.zeros(len(texts), np.bool_)
-    if first.all():
-        ends, digests = bounds[1:] - len(known), pa.repeat(pa.scalar(_digest(known), pa.binary()), len(texts))
-    else:
-        found = pc.find_substring(texts, SCHEMA).to_numpy(zero_copy_only=False).astype(np.int64)
-        has_schema = found >= 0
-        ends = bounds[:-1] + np.where(has_schema, found, np.maximum(sizes - 2, 0))
-        tails = spans(data, ends, np.where(has_schema, bounds[1:], ends)).dictionary_encode()
-        digests = pa.array(map(_digest, tails.dictionary.to_pylist()), pa.binary()).take(tails.indices)
-    return spans(data, bounds[:-1], ends), digests, fine
-
-
-def _tail(text: bytes) -> bytes:
-    """Return the schema of a text, from SCHEMA on; empty if there is none."""
-    _, found, rest = text.partition(SCHEMA)
-    return found + rest
-
-
-def _digest(schema: bytes) -> bytes:
-    """Return what stands for a schema in a constant."""
-    return blake2b(schema, digest_size=16).hexdigest().encode()
+        fine[fine] = data[ends[fine] - place] == ord("}")
+    first = len(texts[0].as_py().partition(SCHEMA)[2]) if len(texts) else 0
+    known = np.maximum(ends - first - len(SCHEMA), starts)
+    if not (first and have_at(data, known, SCHEMA).all()):
+        found = pc.find_substring(texts, SCHEMA).to_numpy(zero_copy_only=False)
+        known = np.where(found < 0, np.maximum(ends - 2, starts), starts + found)
+    has_schema = ends - known > 2
+    return spans(data, starts, known), Shared.between(data, known, np.where(has_schema, ends, known)), fine
 
 
 def _outline(event: RowEvent, members: Mapping[str, Any]) -> Outline:

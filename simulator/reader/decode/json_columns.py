@@ -40,6 +40,8 @@ ODD_NUMBER = r'":(-0[,}]|-?[0-9]+\.[0-9]*0[,}]|-?[0-9.]+[eE])'
 LAST = (1 << 63) - 1
 MOST_DIGITS = 19
 TRIES = 4
+BLOCK = 1 << 20
+"""Bytes that a processor's cache holds."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,37 @@ class FramedEvents:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """Texts of which few are different."""
+
+    texts: Sequence[bytes]
+    codes: Places
+    """Index of each event's text."""
+
+    @classmethod
+    def between(cls, data: Bytes, starts: Places, ends: Places) -> Shared:
+        """Return the texts between places, which must ascend. Those that are equal to one of the first are not copied."""
+        texts: list[bytes] = []
+        codes, left = np.zeros(len(starts), np.int64), np.arange(len(starts))
+        while len(left) and len(texts) < TRIES:
+            start, end = starts[left[0]], ends[left[0]]
+            text = data[start:end].tobytes()
+            same = (ends[left] - starts[left] == end - start) & have_at(data, starts[left], text)
+            codes[left[same]] = len(texts)
+            texts.append(text)
+            left = left[~same]
+        if len(left):
+            others = spans(data, starts[left], ends[left]).dictionary_encode()
+            codes[left] = len(texts) + np.asarray(others.indices)
+            texts += others.dictionary.to_pylist()
+        return cls(texts, codes)
+
+
+@dataclass(frozen=True)
 class CutEvents:
-    constants: pa.Array
+    constants: Sequence[Shared]
+    """What is together an event's constant."""
+
     objects: pa.Array
     """Texts of JSON (binary) that begin with a brace and a quote."""
 
@@ -239,7 +270,7 @@ def cut(texts: pa.Array, numbers: Sequence[Number], opening: bytes, names: Seque
         start[there] = quote[there] - len(mark)
     fine &= (start < ends) & (start >= cut.ends)
     start = np.where(fine, start, ends)
-    constants = joined([*cut.constants, spans(data, cut.ends, np.where(fine, quote, ends))])
+    constants = (*cut.constants, Shared.between(data, cut.ends, np.where(fine, quote, ends)))
     return CutEvents(constants, _braced(spans(data, start, ends)), cut.numbers, fine)
 
 
@@ -253,7 +284,7 @@ def _braced(texts: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class CutNumbers:
-    constants: Sequence[pa.Array]
+    constants: Sequence[Shared]
     """What is before each number."""
 
     numbers: Mapping[str, pa.Array]
@@ -276,7 +307,7 @@ def cut_numbers(data: Bytes, at: Places, ends: Places, numbers: Sequence[Number]
         end = np.where(lacks, at, end)
         zero = (bytes_at(data, start, 1)[:, 0] == ord("0")) & (end > start + 1)
         fine &= (end > start) & ~zero & (values <= LAST) | lacks
-        constants.append(spans(data, at, start))
+        constants.append(Shared.between(data, at, start))
         if number.name is not None:
             found[number.name] = pa.array(values.astype(np.int64), mask=lacks if lacks.any() else None)
         at = end
@@ -340,14 +371,18 @@ def bytes_at(data: Bytes, places: Places, count: int) -> Bytes:
     """Return so many bytes from each place on; near the end of the data, the last ones."""
     if len(data) < count:
         return np.zeros((len(places), count), np.uint8)
-    found: Bytes = sliding_window_view(data, count)[np.minimum(places, len(data) - count)]
+    found: Bytes = sliding_window_view(data, count)[np.clip(places, 0, len(data) - count)]
     return found
 
 
 def words(data: Bytes, word: bytes) -> Places:
     """Return where four bytes, the first of them a quote, are with no backslash before them."""
     quote, second, third, fourth = word
-    found: Places = np.flatnonzero((data[1:-2] == second) & (data[2:-1] == third))
+    parts = [np.zeros(0, np.int64)]
+    for start in range(0, len(data), BLOCK):
+        block = data[start : start + BLOCK + 3]
+        parts.append(start + np.flatnonzero((block[1:-2] == second) & (block[2:-1] == third)))
+    found: Places = np.concatenate(parts)
     there = (data[found] == quote) & (data[found + 3] == fourth) & (data[np.maximum(found - 1, 0)] != BACKSLASH)
     places: Places = found[there]
     return places

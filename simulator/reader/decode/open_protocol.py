@@ -33,9 +33,9 @@ from simulator.reader.decode.json_columns import (
     JsonColumns,
     Number,
     Outline,
+    Shared,
     bytes_at,
     cut_numbers,
-    joined,
     words,
 )
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
@@ -274,9 +274,8 @@ def events(keys: pa.Array, values: pa.Array) -> FramedEvents:
     """Split keys and values, in each round the next event of every record."""
     there = np.asarray(keys.is_valid()) & np.asarray(values.is_valid())
     sides = [buffers(side.fill_null(b"")) for side in (keys, values)]
-    padded = [np.concatenate((data, np.zeros(8, np.uint8))) for data, _ in sides]
     (_, key_bounds), (_, value_bounds) = sides
-    version = _numbers(padded[0], np.minimum(key_bounds[:-1], len(padded[0]) - 8))
+    version = _numbers(sides[0][0], key_bounds[:-1])
     fine = there & (np.diff(key_bounds) > 8) & (version == 1)
     at, ends = [key_bounds[:-1] + 8, value_bounds[:-1].copy()], [key_bounds[1:], value_bounds[1:]]
     rounds: list[tuple[Places, ...]] = []
@@ -286,7 +285,7 @@ def events(keys: pa.Array, values: pa.Array) -> FramedEvents:
         bounds: list[Places] = []
         for side in (0, 1):
             starts = at[side][active] + 8
-            sizes = _numbers(padded[side], np.minimum(starts, ends[side][active]) - 8)
+            sizes = _numbers(sides[side][0], np.minimum(starts, ends[side][active]) - 8)
             if side:
                 starts, sizes = np.where(lone, starts - 8, starts), np.where(lone, 0, sizes)
             room = ends[side][active] - starts
@@ -302,8 +301,8 @@ def events(keys: pa.Array, values: pa.Array) -> FramedEvents:
     )
     keep = np.flatnonzero(fine[record]) if len(record) else record
     keep = keep[np.lexsort((number[keep], record[keep]))]
-    heads = spans(padded[0], bounds[0][keep], bounds[1][keep])
-    bodies, whole = decompress_cells(spans(padded[1], bounds[2][keep], bounds[3][keep]))
+    heads = spans(sides[0][0], bounds[0][keep], bounds[1][keep])
+    bodies, whole = decompress_cells(spans(sides[1][0], bounds[2][keep], bounds[3][keep]))
     if not whole.all():
         whole = ~np.isin(record[keep], record[keep[~whole]])
         heads, bodies = (side.filter(pa.array(whole)) for side in (heads, bodies))
@@ -325,7 +324,11 @@ def _cut(events: FramedEvents) -> CutEvents:
     cut = cut_numbers(keys, bounds[:-1], bounds[1:], NUMBERS)
     described, objects, paired = _without_descriptions(events.values)
     member = pc.binary_slice(events.values, 0, 3)
-    constants = joined([*cut.constants, spans(keys, cut.ends, bounds[1:]), member, described])
+    parts = [(keys, cut.ends, bounds[1:])]
+    for each in (member, described):
+        data, places = buffers(each)
+        parts.append((data, places[:-1], places[1:]))
+    constants = [*cut.constants, *(Shared.between(*part) for part in parts)]
     fine = cut.fine & paired & np.asarray(pc.starts_with(events.values, '{"'))
     return CutEvents(constants, objects, cut.numbers, fine)
 
