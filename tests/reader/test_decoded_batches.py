@@ -7,9 +7,11 @@ import random
 import re
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +25,7 @@ from support.vectors.files import DEFAULT as VECTORS
 from support.vectors.files import Vector, vectors
 
 from simulator.columns.change_frame import DDL, ROW, ints
-from simulator.reader.decode import RowEvent, batches, decode, row_wise
+from simulator.reader.decode import RowEvent, batches, decode, json_columns, row_wise
 from simulator.reader.decode.batches import StreamDecoder, possible_statements
 from simulator.reader.decode.cell_texts import decode_base64
 from simulator.reader.decode.row_images import row_images
@@ -32,7 +34,7 @@ from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.table_definitions import create_table
-from simulator.tidb.model.table import Column, visible_columns
+from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary
 
 PROTOCOLS = ("open-protocol", "canal-json", "simple", "debezium")
@@ -184,18 +186,18 @@ ROWS = st.fixed_dictionaries(
 CHANGES = st.lists(st.tuples(ROWS, st.none() | ROWS, st.booleans()), min_size=1, max_size=12)
 
 
-def encoded(changes: Any, protocol: str, together: bool) -> list[Message]:
+def encoded(changes: Any, protocol: str, together: bool, table: Table = TABLE) -> list[Message]:
     """As TiCDC sends them, with a statement and a watermark in between."""
     codec = CODECS[protocol]
     options = CodecOptions(protocol, enable_tidb_extension=len(changes) % 2 == 0)
     pairs = [(None, new) if insert and other is None else (new, other) for new, other, insert in changes]
-    made = codec.encode(rows(TABLE, pairs, first_ts=FIRST_TS), options, V8_5)
+    made = codec.encode(rows(table, pairs, first_ts=FIRST_TS), options, V8_5)
     groups = np.zeros(len(pairs), np.int64) if together else np.arange(len(pairs))
     framed = codec.frame(made, groups, options, V8_5)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     found: list[Message] = list(zip(keys, framed.values.to_pylist(), strict=True))
     if codec.bootstrap is not None:
-        told = codec.bootstrap(TableInfo(TABLE, 1, 0), 6 << 18, options, V8_5)
+        told = codec.bootstrap(TableInfo(table, 1, 0), 6 << 18, options, V8_5)
         found.insert(0, codec.message(told, options, V8_5))
     for entry in (
         codec.ddl(DdlEvent(7 << 18, "s", "t", "DROP TABLE `t`", 4), options, V8_5),
@@ -310,6 +312,20 @@ def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest
         event for place in left for event in decode(*messages[place - 100], protocol) if isinstance(event, RowEvent)
     ]
     assert 60 < decoded.num_rows
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_rows_of_tables_with_equal_columns_are_parsed_together(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And each is one of its table, although all are one text for the parser."""
+    tables = [replace(TABLE, name=f"t{number}") for number in range(6)]
+    made = [encoded([({**PLAIN, "v": each.name}, None, True)] * 3, protocol, False, each) for each in tables]
+    messages = [message for some in zip(*made, strict=True) for message in some]
+    _, layouts = held_against_decode(messages, protocol)
+    assert [layout.table for layout in layouts] == [each.name for each in tables]
+    parse = Mock(wraps=json_columns.pj.read_json)
+    monkeypatch.setattr(json_columns.pj, "read_json", parse)
+    StreamDecoder(protocol).decoded(recorded(messages))
+    assert parse.call_count == 1
 
 
 @pytest.mark.parametrize(

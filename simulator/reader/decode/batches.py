@@ -129,16 +129,16 @@ class StreamDecoder:
             if len(part.texts) > 1:
                 _, codes = np.unique(codes * len(part.texts) + part.codes, return_inverse=True)
         codes = np.where(objects.fine, codes, -1)
-        there, first, counts = np.unique(codes, return_index=True, return_counts=True)
+        there, first = np.unique(codes, return_index=True)
         shapes: dict[RowShape, list[int]] = {}
         plans: list[RowPlan] = []
         plan_of = np.full(len(codes) + 1, -1)
-        for code, row, count in zip(there.tolist(), first.tolist(), counts.tolist()):
+        for code, row in zip(there.tolist(), first.tolist()):
             if code < 0:
                 continue
             constant = tuple(part.texts[part.codes[row]] for part in cut.constants)
             plan = self._plans.get(constant)
-            if plan is None and count > 1:
+            if plan is None:
                 plan = self._learned(records, events, columns, constant, cut.objects[row].as_py(), row)
             if plan is not None:
                 plan_of[code] = len(plans)
