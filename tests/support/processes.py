@@ -87,7 +87,9 @@ def living() -> list[tuple[int, int, str]]:
             stat, command = (Path("/proc", directory, name).read_bytes() for name in ("stat", "cmdline"))
             state, parent = stat.rpartition(b") ")[2].split()[:2]
             if state != b"Z":
-                found.append((int(directory), int(parent), command.rstrip(b"\0").replace(b"\0", b" ").decode(errors="replace")))
+                found.append(
+                    (int(directory), int(parent), command.rstrip(b"\0").replace(b"\0", b" ").decode(errors="replace"))
+                )
     return found
 
 
