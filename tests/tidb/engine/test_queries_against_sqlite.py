@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from random import Random
 
 import pytest
@@ -91,14 +92,16 @@ class Queries:
 def test_random_queries_give_the_rows_that_sqlite_gives(seed: int) -> None:
     queries = Queries(seed)
     rows = queries.rows()
-    other = sqlite3.connect(":memory:")
-    other.executescript(SCHEMA + rows)
-    made = played(f"SET sql_mode = ''; {SCHEMA}{rows}")
-    for _ in range(100):
-        query = queries.query()
-        if queries.random.random() < 0.2:
-            query += f" {queries.pick('UNION', 'UNION ALL', 'EXCEPT', 'INTERSECT')} {queries.query()}"
-        expected = [tuple(None if value is None else b"%d" % value for value in row) for row in other.execute(query)]
-        made = played(query, made.upstream)
-        assert made.result is not None
-        assert sorted(expected, key=repr) == sorted(made.result.rows, key=repr), query
+    with closing(sqlite3.connect(":memory:")) as other:
+        other.executescript(SCHEMA + rows)
+        made = played(f"SET sql_mode = ''; {SCHEMA}{rows}")
+        for _ in range(100):
+            query = queries.query()
+            if queries.random.random() < 0.2:
+                query += f" {queries.pick('UNION', 'UNION ALL', 'EXCEPT', 'INTERSECT')} {queries.query()}"
+            expected = [
+                tuple(None if value is None else b"%d" % value for value in row) for row in other.execute(query)
+            ]
+            made = played(query, made.upstream)
+            assert made.result is not None
+            assert sorted(expected, key=repr) == sorted(made.result.rows, key=repr), query
