@@ -6,6 +6,7 @@ A value of a row is None, int, float, str, bytes, or a dict for TIMESTAMP and BI
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from simulator.reader.decode.avro_reader import AvroReader
@@ -37,7 +38,7 @@ def read(content: bytes) -> dict[str, Any]:
     return message
 
 
-def _read_watermark(reader: AvroReader, message: dict[str, Any]) -> None:
+def read_watermark(reader: AvroReader, message: dict[str, Any]) -> None:
     message.update(type="WATERMARK", commitTs=reader.long(), buildTs=reader.long())
 
 
@@ -47,31 +48,38 @@ def _read_bootstrap(reader: AvroReader, message: dict[str, Any]) -> None:
 
 def _read_ddl(reader: AvroReader, message: dict[str, Any]) -> None:
     message.update(type=reader.symbol(STATEMENTS), sql=reader.text(), commitTs=reader.long(), buildTs=reader.long())
-    for name in ("tableSchema", "preTableSchema"):
-        if reader.is_present():
-            message[name] = _schema(reader)
+    read_present(reader, message, ("tableSchema", "preTableSchema"), _schema)
 
 
 def _read_dml(reader: AvroReader, message: dict[str, Any]) -> None:
     message.update(database=reader.text(), table=reader.text(), tableID=reader.long(), type=reader.symbol(OPERATIONS))
     message.update(commitTs=reader.long(), buildTs=reader.long(), schemaVersion=reader.long())
-    if reader.is_present():
-        message["claimCheckLocation"] = reader.text()
-    if reader.is_present():
-        message["handleKeyOnly"] = reader.boolean()
-    if reader.is_present():
-        message["checksum"] = read_checksum(reader)
-    for name in ("data", "old"):
+    read_present(reader, message, ("claimCheckLocation",), AvroReader.text)
+    read_present(reader, message, ("handleKeyOnly",), AvroReader.boolean)
+    read_rows(reader, message, _value)
+
+
+def read_present(
+    reader: AvroReader, message: dict[str, Any], names: Iterable[str], read: Callable[[AvroReader], object]
+) -> None:
+    """Read the members that are there, each a union with null."""
+    for name in names:
         if reader.is_present():
-            message[name] = reader.map(_value)
+            message[name] = read(reader)
 
 
-def read_checksum(reader: AvroReader) -> dict[str, Any]:
+def read_rows(reader: AvroReader, message: dict[str, Any], value: Callable[[AvroReader], object]) -> None:
+    """Read the checksum and the rows, whose values one function reads: they end a message in both forms."""
+    read_present(reader, message, ("checksum",), _checksum)
+    read_present(reader, message, ("data", "old"), lambda reader: reader.map(value))
+
+
+def _checksum(reader: AvroReader) -> dict[str, Any]:
     found: dict[str, Any] = {"version": reader.long(), "corrupted": reader.boolean()}
     return {**found, "current": reader.long(), "previous": reader.long()}
 
 
-_PAYLOADS = {"WATERMARK": _read_watermark, "BOOTSTRAP": _read_bootstrap, "DDL": _read_ddl, "DML": _read_dml}
+_PAYLOADS = {"WATERMARK": read_watermark, "BOOTSTRAP": _read_bootstrap, "DDL": _read_ddl, "DML": _read_dml}
 
 
 def _value(reader: AvroReader) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.reader.decode.avro_reader import AvroReader
-from simulator.reader.decode.simple_avro import OPERATIONS, read_checksum, read_index
+from simulator.reader.decode.simple_avro import OPERATIONS, read_index, read_present, read_rows, read_watermark
 
 KINDS = {5: b"WATERMARK", 6: b"BOOTSTRAP", 7: b"DDL", 8: b""}
 """Kinds of messages by their branch of the schema, with what says so once more; a row is the last."""
@@ -32,33 +32,23 @@ def read(content: bytes) -> dict[str, Any]:
     return message
 
 
-def _read_watermark(reader: AvroReader, message: dict[str, Any]) -> None:
-    message.update(type="WATERMARK", commitTs=reader.long(), buildTs=reader.long())
-
-
 def _read_bootstrap(reader: AvroReader, message: dict[str, Any]) -> None:
     message.update(type="BOOTSTRAP", commitTs=0, buildTs=reader.long(), tableSchema=_schema(reader))
 
 
 def _read_ddl(reader: AvroReader, message: dict[str, Any]) -> None:
     message.update(type="DDL", sql=reader.text(), commitTs=reader.long(), buildTs=reader.long())
-    for name in ("tableSchema", "preTableSchema"):
-        if reader.is_present():
-            message[name] = _schema(reader)
+    read_present(reader, message, ("tableSchema", "preTableSchema"), _schema)
 
 
 def _read_dml(reader: AvroReader, message: dict[str, Any]) -> None:
     message.update(schema=reader.text(), table=reader.text(), type=reader.symbol(OPERATIONS))
     message.update(commitTs=reader.long(), buildTs=reader.long(), schemaVersion=reader.long())
     message.update(claimCheckLocation=reader.text(), handleKeyOnly=reader.boolean())
-    if reader.is_present():
-        message["checksum"] = read_checksum(reader)
-    for name in ("data", "old"):
-        if reader.is_present():
-            message[name] = reader.map(_value)
+    read_rows(reader, message, _value)
 
 
-_READ = {5: _read_watermark, 6: _read_bootstrap, 7: _read_ddl, 8: _read_dml}
+_READ = {5: read_watermark, 6: _read_bootstrap, 7: _read_ddl, 8: _read_dml}
 
 
 def _value(reader: AvroReader) -> object:
