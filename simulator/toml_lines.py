@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 TOKEN = re.compile(
@@ -28,10 +27,6 @@ class KeyLine:
 
     text: int
     """The line on which the value begins: for a multi-line text the line after the key."""
-
-
-Lines = Mapping[str, KeyLine]
-"""By key."""
 
 
 @dataclass
