@@ -145,13 +145,6 @@ def archives(session: nox.Session) -> None:
 
 
 @nox.session
-def schema(session: nox.Session) -> None:
-    """Write the JSON Schema of scenarios anew."""
-    with Path("simulator/run/scenario.schema.json").open("w", encoding="utf-8") as file:
-        session.run("python", "-m", "simulator.run.scenario_schema", stdout=file)
-
-
-@nox.session
 def docs(session: nox.Session) -> None:
     """Build the site into out/site; needs `pip install -e ".[docs]"`."""
     session.run("mkdocs", "build", "--strict", "--site-dir", "out/site", *session.posargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rich import box
@@ -10,26 +11,31 @@ from rich.text import Text
 
 from simulator.cli.output import show_json, show_lines
 from simulator.cli.terminal import Terminal
+from simulator.errors import UserError
 from simulator.files import read_text
 from simulator.run.library import Shipped, find, shipped
+from simulator.run.scenario_schema import scenario_schema
 
 PARTS = (("", "story"), ("A right consumer: ", "consumer"), ("A wrong one: ", "wrong"))
 """Fields of `About`, with the prefix of each."""
 
 
-def scenarios(name: str | None, as_json: bool) -> None:
-    """Print a table of all scenarios, or one scenario with its file."""
-    if name is None:
+def scenarios(name: str | None, as_json: bool, as_schema: bool) -> None:
+    """Print a table of all scenarios, or one scenario with its file, or the schema of such files. Raises UserError."""
+    if as_schema:
+        if name is not None or as_json:
+            raise UserError("--schema is the schema of all scenario files: give neither NAME nor --json with it")
+        show_lines(json.dumps(scenario_schema(), indent=2, ensure_ascii=False).splitlines())
+    elif name is None:
         if as_json:
             show_json({"scenarios": [_as_dict(scenario) for scenario in shipped().values()]})
         else:
             _show_all()
-        return
-    scenario = find(name)
-    if as_json:
+    elif as_json:
+        scenario = find(name)
         show_json(_as_dict(scenario) | {"text": read_text(scenario.file)})
     else:
-        _show(scenario)
+        _show(find(name))
 
 
 def _as_dict(scenario: Shipped) -> dict[str, Any]:

@@ -221,6 +221,7 @@ def load(file: Path | None, **options: Any) -> None:
 @commands.command()
 @click.argument("name", required=False)
 @shared.JSON
+@click.option("--schema", "as_schema", is_flag=True, help="The JSON Schema of scenario files, for editors.")
 def scenarios(**arguments: Any) -> None:
     """The scenarios that come with the package, and what each is for.
 

@@ -1,11 +1,7 @@
-"""The JSON Schema of scenario files, for editors, generated from the keys that the parser knows.
-
-`python -m simulator.run.scenario_schema` prints the file that ships with the package.
-"""
+"""The JSON Schema of scenario files, for editors, generated from the keys that the parser knows."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +11,9 @@ from simulator.run.steps.kind import NAME, NAME_KEY, StepKind
 from simulator.settings import SETTINGS, Key, table_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+ID = "urn:ticdc-simulator:scenario"
+"""The name by which other schemas refer to this one."""
 
 
 def scenario_schema() -> dict[str, Any]:
@@ -28,7 +27,7 @@ def scenario_schema() -> dict[str, Any]:
         "properties": {key: _property(value) for key, value in KEYS.items()},
     }
     properties["step"] = {"type": "array", "minItems": 1, "items": {"oneOf": steps}}
-    return {"$schema": DIALECT, "title": "A scenario of ticdc-sim", **table_schema(properties, "step")}
+    return {"$schema": DIALECT, "$id": ID, "title": "A scenario of ticdc-sim", **table_schema(properties, "step")}
 
 
 def _step(name: str, kind: StepKind) -> dict[str, Any]:
@@ -50,12 +49,3 @@ def _variants(name: str, kind: StepKind) -> list[dict[str, Any]]:
 
 def _property(key: Key) -> dict[str, Any]:
     return {**key.type, "description": key.says} if key.says else dict(key.type)
-
-
-def text() -> str:
-    """Return the content of the file."""
-    return json.dumps(scenario_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    print(text(), end="")

@@ -15,8 +15,8 @@ from simulator import tso
 from simulator.errors import ScenarioError
 from simulator.reader.decode import Event, RowEvent, Watermark, decode
 from simulator.reader.records import read_records
-from simulator.run import scenario_schema
 from simulator.run.scenario import load as load_scenario
+from simulator.run.scenario_schema import scenario_schema
 from simulator.run.steps import STEPS
 from simulator.run.steps.kind import KeyGroup, StepKind
 from simulator.run.steps.wait import WaitStep
@@ -25,8 +25,7 @@ from simulator.ticdc.changefeed import load
 
 TOMLS = (Path(__file__).parent.parent.parent / "scenarios").rglob("*.toml")
 SHIPPED = sorted(path for path in TOMLS if "[[step]]" in path.read_text())
-SCHEMA = Path(scenario_schema.__file__).parent / "scenario.schema.json"
-VALIDATOR = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text("utf-8")))
+VALIDATOR = jsonschema.Draft202012Validator(scenario_schema())
 URI = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 START = 450_000_000_000_000_000
 """Beginning of time in all runs: a TSO whose millisecond is START_MS."""
@@ -209,10 +208,15 @@ def test_the_shipped_airports_play(tmp_path: Path) -> None:
     assert len(events(tmp_path / "out")) > 500
 
 
-def test_the_schema_that_ships_is_what_the_keys_say() -> None:
-    """`python -m simulator.run.scenario_schema` writes it anew."""
-    assert SCHEMA.read_text("utf-8") == scenario_schema.text()
-    VALIDATOR.check_schema(VALIDATOR.schema)
+def test_editors_get_the_schema_of_scenario_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert play("scenarios", "--schema") == 0
+    printed = json.loads(capsys.readouterr().out)
+    VALIDATOR.check_schema(printed)
+    assert printed == VALIDATOR.schema and printed["$id"] == "urn:ticdc-simulator:scenario"
+
+    for other in ("bank", "--json"):
+        assert play("scenarios", "--schema", other) == 2
+        assert "give neither NAME nor --json with it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
