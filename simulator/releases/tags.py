@@ -55,12 +55,12 @@ def _of_part(part: str) -> Iterator[FullName]:
     return ((architecture, f"v{tag}") for tag in tags)
 
 
-def _of_ranges(ranges: str, tags: Sequence[str]) -> Iterator[str]:
+def _of_ranges(ranges: str, tags: tuple[str, ...]) -> Iterator[str]:
     for text in ranges.split(", "):
         yield from [text] if text in BETAS else _between(text, tags)
 
 
-def _between(text: str, tags: Sequence[str]) -> Sequence[str]:
+def _between(text: str, tags: tuple[str, ...]) -> Sequence[str]:
     found = re.fullmatch(r"([\d.]+)(?:–([\d.]+)|(\+))?", text)
     if found is None:
         raise ValueError(f"{text!r} is no range of releases")
@@ -70,7 +70,8 @@ def _between(text: str, tags: Sequence[str]) -> Sequence[str]:
     return tags[start : end + 1]
 
 
-def _of(text: str, tags: Sequence[str]) -> list[int]:
+@cache
+def _of(text: str, tags: tuple[str, ...]) -> list[int]:
     """Return the places of a release, or of those of a line."""
     places = [place for place, tag in enumerate(tags) if tag == text or tag.rpartition(".")[0] == text]
     if not places:

@@ -14,6 +14,7 @@ from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +31,6 @@ from simulator.engines.tasks.task import TaskReport
 from simulator.engines.work import Engine, Work
 from simulator.errors import DeliveryError, EncodeError
 from simulator.faults.pipeline import InjectedFaults, Injection
-from simulator.reader.storage.directory import StorageDirectory
-from simulator.reader.storage.events import FileEvent, events
 from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.outputs import MemoryOutput, Output, StorageOutput
@@ -43,6 +42,9 @@ from simulator.sources.diff import ChangeClock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
 from simulator.ticdc.changefeed import Changefeed
+
+if TYPE_CHECKING:
+    from simulator.reader.storage.events import FileEvent
 
 
 @dataclass(frozen=True)
@@ -255,6 +257,9 @@ def rehearse_files(plan: Plan, changefeed: Changefeed, release: Release, seed: i
 
     CSV has the commit-ts of rows there, even if the changefeed leaves it out. Raises SimulatorError.
     """
+    from simulator.reader.storage.directory import StorageDirectory  # they take long, and few runs expect something
+    from simulator.reader.storage.events import events
+
     assert changefeed.storage is not None
     codec = changefeed.codec
     with TemporaryDirectory() as directory:
