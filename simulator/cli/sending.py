@@ -1,8 +1,6 @@
-"""The options that say where records go, and which client sends them to Kafka: --console, --fixtures, --driver, …
+"""The options that say where records go, and which client sends them: --console, --fixtures, --driver, --checkpoint, …
 
 They are checked before a broker or a file is touched.
-
-The options `--checkpoint` and `--resume` of `diff` and `run`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Output to a terminal: no text is interpreted as markup or control codes, and a closed standard error is ignored.
+"""Output to a terminal, and a line of progress on standard error.
 
-A line of progress on standard error: a terminal shows it in place, a file gets a new line now and then.
+No text is interpreted as markup or control codes, and a closed standard error is ignored. A terminal shows progress
+in place, a file gets a new line now and then.
 """
 
 from __future__ import annotations

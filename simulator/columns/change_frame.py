@@ -34,10 +34,9 @@ A column has one name and type in all of them (`COLUMNS`):
 
 A row change without an image is of a row that a transaction inserts and deletes (`releases` empty_changes).
 
-Sums of row changes, which do not depend on their order: that two streams have the same ones shows without sorting.
-
-Each row change adds a 64-bit hash of its commit-ts, one of its commit-ts and row image, and one of its row image. Two
-different streams have equal sums once in 2^64.
+Sums of row changes do not depend on their order, so that two streams are known to have the same ones without sorting. Each
+row change adds a 64-bit hash of its commit-ts, one of its commit-ts and row image, and one of its row image. Two different
+streams have equal sums once in 2^64.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Differences of tables before and after a statement, as consumers see them: columns, keys and the handle key.
 
-Reads files of statements as a catalog: the tables before the explained statement.
-
-The files are executed as TiDB 8.5 would, including USE. Statements that change no schema are skipped.
+The tables before come from files of statements, which are executed as TiDB 8.5 would, including USE. Statements that
+change no schema are skipped.
 """
 
 from __future__ import annotations

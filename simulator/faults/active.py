@@ -1,10 +1,7 @@
 """A fault at work: what it sends, and how it changes the events, flushes and messages that pass through it.
 
-Its effect depends only on the seed of the run and its index among the faults.
-
-What TiCDC sends again after a restart: everything above the checkpoint that has been sent.
-
-The checkpoint is never below a watermark that was sent.
+Its effect depends only on the seed of the run and its index among the faults. After a restart TiCDC sends everything
+above the checkpoint again that has been sent; the checkpoint is never below a watermark that was sent.
 """
 
 from __future__ import annotations

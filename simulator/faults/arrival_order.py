@@ -1,12 +1,9 @@
 """Faults of the order in which a consumer gets events.
 
-The fault `late-partition`: a consumer receives one partition later than the others.
-
-The partition keeps its order. A statement waits until the partition has everything older.
-
-The fault `table-order`: rows of different tables out of commit-ts order, as TiCDC's workers send them.
-
-Rows of one partition key keep their order, and no row passes a control event.
+* `late-partition`: a consumer receives one partition later than the others. The partition keeps its order. A statement
+  waits until the partition has everything older.
+* `table-order`: rows of different tables come out of commit-ts order, as TiCDC's workers send them. Rows of one partition
+  key keep their order, and no row passes a control event.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Faults of control events.
+"""Faults of control events on their way to all partitions.
 
-Faults of control events on their way to all partitions: an interrupted broadcast, a repeated watermark, a checkpoint
-that stands still.
-
-An interrupted broadcast is repeated in full before anything newer is sent.
-
-An illegal fault of protocols whose rows name a table schema: BOOTSTRAP, which tells it, does not come.
+They are an interrupted broadcast, which is repeated in full before anything newer is sent; a repeated watermark; a
+checkpoint that stands still; and, of protocols whose rows name a table schema, a BOOTSTRAP that does not come, which
+is illegal.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Illegal faults of messages and of rows in files, which test decoders. No other message or row is affected.
+"""Faults of messages and of rows in files: damaged content, their shape, and the files of a storage sink.
 
-Faults of the shape of messages: how many rows they hold, and whether they are cut down to the handle key.
-
-Rows keep their order, and a message holds only rows that the worker may put together.
-
-Faults of the files that a storage sink writes.
+Damaged messages, which TiCDC never writes, test decoders; no other message or row is affected. Faults of shape change
+how many rows a message holds, and whether they are cut down to the handle key: rows keep their order, and a message
+holds only rows that the worker may put together.
 """
 
 from __future__ import annotations

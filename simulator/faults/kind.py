@@ -1,6 +1,6 @@
 """A kind of fault: its description, its source, its keys, and why a changefeed cannot have it.
 
-Faults that steps plan (`run.steps.fault`). They change the plan, not the stream.
+Two kinds change the plan, not the stream (`run.steps.fault`):
 
 * `add-partitions`: TiCDC asks Kafka every ten minutes (6.0: every minute) for the partitions of topics other than its
   default one. For the default topic it uses partition-num, which it reads when the changefeed starts or resumes, where

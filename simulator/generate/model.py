@@ -1,11 +1,7 @@
-"""The model of a stream of changes: its tables, the lifecycle of their rows, and the sizes of transactions.
+"""The model of a stream of changes: its tables, the lifecycle of their rows, the sizes of transactions, and rounds.
 
-The model and a seed determine every change of the stream.
-
-Rounds of inserts, updates and deletes; each row occurs once in a round.
-
-Updates and deletes of a round concern rows that existed when it began, so that its transactions may have them in any
-order.
+The model and a seed determine every change of the stream. A row occurs once in a round, and updates and deletes of a
+round concern rows that existed when it began, so that its transactions may have them in any order.
 """
 
 from __future__ import annotations

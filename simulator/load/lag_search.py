@@ -1,8 +1,6 @@
-"""The lag of a consumer group, and the search for the highest rate that the group sustains.
+"""The lag of a consumer group, which a thread samples, and the search for the highest rate that the group sustains.
 
 Times are arguments. The next rate follows only from them and from the samples.
-
-A thread that samples the lag of a consumer group.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The plan of a load run: its tables, how their rows change, what their columns hold, and the DDL statements.
 
-A plan that cannot be played is refused when its file is read.
-
-The tables of a plan: CREATE TABLE statements, executed as TiDB does, parents before the tables that refer to them.
+A plan that cannot be played is refused when its file is read. CREATE TABLE is executed as by TiDB, parents before the
+tables that refer to them.
 """
 
 from __future__ import annotations

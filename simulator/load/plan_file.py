@@ -1,21 +1,19 @@
-"""A plan file: TOML with settings, then tables by CREATE TABLE, then DDL statements at intervals.
+"""A plan file: TOML with settings, then tables by CREATE TABLE, then DDL statements at intervals or at a time.
 
-rows-per-transaction = 10
+    rows-per-transaction = 10
 
-[[table]]
-  definition = "CREATE TABLE shop.customer (id BIGINT PRIMARY KEY, name VARCHAR(40), city VARCHAR(40))"
-  rows = 10000
-  mix = {inserts = 20, updates = 70, deletes = 10}
-  [table.columns]
-  name = "name"
+    [[table]]
+      definition = "CREATE TABLE shop.customer (id BIGINT PRIMARY KEY, name VARCHAR(40), city VARCHAR(40))"
+      rows = 10000
+      mix = {inserts = 20, updates = 70, deletes = 10}
+      [table.columns]
+      name = "name"
 
-[[ddl]]
-  every = "5m"
-  kinds = ["add-column", "drop-column"]
+    [[ddl]]
+      every = "5m"
+      kinds = ["add-column", "drop-column"]
 
 All mistakes in a file are reported at once, each with its line.
-
-The `[[ddl]]` of a plan file: statements at intervals, and statements of one's own at a time.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
-"""Prefetch of messages: while the sink sends a window, or the driver plans the next one, a thread encodes ahead.
+"""Encodes the rows of windows, and hands the messages to a sink at the requested pace.
 
-The messages of a window are the same with and without prefetch.
-
-Encode the rows of a window, and hand the messages to a sink at the requested pace.
-
-The records of a partition are sent in order. When `send_window` returns, all records are acknowledged.
-
-The size of a plan's rows in messages, which converts a rate in bytes to rows.
-
-It is measured on rows of the plan, and always the same for a plan.
+While the sink sends a window, or the driver plans the next one, a thread encodes ahead; messages are the same with
+and without it. The records of a partition are sent in order. When `send_window` returns, all records are
+acknowledged. A rate in bytes is converted to rows by the size of rows in messages, which is measured on rows of the
+plan, and always the same for a plan.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""What a load run has sent: totals, and rates of the last seconds.
+"""What a load run has sent, by window: totals, rates of the last seconds, and whether the target rate was reached.
 
-The record of a window that was sent. The live line, the summary, the report and the metrics come from it.
-
-Whether the target rate was reached, over each minute.
-
-Only time with a target rate counts. Rows that are late within the minute still count.
+The live line, the summary, the report and the metrics come from it. A minute reaches the target rate if its rows do,
+late ones among them; only time with a target rate counts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Windows: the rows between two watermarks, encoded and sent by the tasks.
-
-The rows of a window in the partitions of a task.
+"""The rows of a window in the partitions of a task; a window is what is sent between two watermarks.
 
 First come the keys that change and their destinations, then the values of those that belong to the task. A partition
 gets the same rows in the same order, however destinations are assigned to tasks and wherever windows end.

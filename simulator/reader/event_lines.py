@@ -1,7 +1,4 @@
-"""Recorded messages as lines for people, or as JSON for programs. Every message gives at least one line.
-
-Decodes the messages of a run one after the other.
-"""
+"""Recorded messages as lines for people, or as JSON for programs. Every message gives at least one line."""
 
 from __future__ import annotations
 

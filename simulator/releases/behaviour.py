@@ -1,9 +1,7 @@
-"""The metadata of a field of Release: what the behaviour means, in which releases it has which value, which changefeeds it
-concerns, and where TiCDC implements it.
+"""What is said of a field of Release: what the behaviour means, and in which releases it has which value.
 
-Sources without a repository are tiflow's for the classic architecture and ticdc's for the new one.
-
-Which changefeeds a behaviour of a release concerns, and what is known of a changefeed.
+It also names the changefeeds that the behaviour concerns, and where TiCDC implements it. Sources without a repository
+are tiflow's for the classic architecture and ticdc's for the new one.
 """
 
 from __future__ import annotations

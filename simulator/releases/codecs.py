@@ -1,13 +1,4 @@
-"""Behaviours of the messages of single protocols: Avro, Debezium, Simple, Maxwell.
-
-Behaviours of messages in Avro.
-
-Behaviours of Debezium messages.
-
-Behaviours of Simple messages.
-
-Behaviours of messages in Maxwell's format, which classic TiCDC has from 4.0.6 on.
-"""
+"""Behaviours of the messages of single protocols: Avro, Debezium, Simple, and Maxwell."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Behaviours of messages: the partition of rows, the split of UPDATEs, and which rows share a message.
-
-Behaviours of row checksums, which Simple and Avro have.
-"""
+"""Behaviours of messages: the partition of rows, the split of UPDATEs, which rows share a message, and checksums."""
 
 from __future__ import annotations
 

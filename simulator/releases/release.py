@@ -1,11 +1,7 @@
-"""A TiCDC release: a name, an architecture and one field for each observable behaviour.
-
-The metadata of a field says in which releases it has which value, and where TiCDC implements it; `ticdc-sim releases`
-shows it.
-
-Look-up of releases by tag.
+"""A TiCDC release: a name, an architecture and one field for each observable behaviour; releases are found by tag.
 
 A name always means the same release; therefore a line (`v8.5`) is no name, because its latest tag would change.
+`ticdc-sim releases` shows what the fields say of themselves (`behaviour`).
 """
 
 from __future__ import annotations

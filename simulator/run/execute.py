@@ -1,8 +1,7 @@
 """Runs a plan: turns it into the work of an engine, and the reports of its tasks into a result.
 
-Every engine sends the same records for the same work.
-
-A plan played in this process before it is sent, for what a scenario expects of its messages or files.
+Every engine sends the same records for the same work. A plan can be played in this process before it is sent, for
+what a scenario expects of its messages or files.
 """
 
 from __future__ import annotations

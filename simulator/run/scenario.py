@@ -1,24 +1,23 @@
 """A scenario file: TOML with settings, then steps in order; or plain SQL, which is one step under default settings.
 
-sink-uri = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
-over = "1m"
+    sink-uri = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
+    over = "1m"
 
-[[step]]
-snapshot = "monday"     # a directory, relative to this file; the first one is where the run starts
+    [[step]]
+    snapshot = "monday"     # a directory, relative to this file; the first one is where the run starts
 
-[[step]]
-wait = "30s"            # only watermarks
+    [[step]]
+    wait = "30s"            # only watermarks
 
-[[step]]
-sql = "UPDATE shop.item SET stock = 0"
+    [[step]]
+    sql = "UPDATE shop.item SET stock = 0"
 
-[[step]]
-snapshot = "tuesday"    # its difference to the state before, spread over …
-over = "10m"
+    [[step]]
+    snapshot = "tuesday"    # its difference to the state before, spread over …
+    over = "10m"
 
-All mistakes in a file are reported at once, each with its line.
-
-The table `[about]` of a scenario file: its story, references and releases. It does not change what is sent.
+The table `[about]` tells its story, references and releases, and does not change what is sent. All mistakes in a file
+are reported at once, each with its line.
 """
 
 from __future__ import annotations

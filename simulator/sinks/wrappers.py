@@ -1,12 +1,7 @@
-"""Sinks that write to other sinks.
+"""Sinks around other sinks: several at once, and those that deliver synchronously, as files, the console and counting.
 
-A sink that writes the same records to several sinks.
-
-Reports and latencies are those of the first sink.
-
-Sinks that deliver records synchronously: files, the console, the counting sink.
-
-After an error in a partition, nothing more of that partition is sent; the other partitions continue.
+Reports and latencies of several are those of the first. After an error in a partition, nothing more of that partition
+is sent; the other partitions continue.
 """
 
 from __future__ import annotations

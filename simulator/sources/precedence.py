@@ -1,18 +1,14 @@
-"""Times of row changes of which some have to follow others.
+"""Times of row changes by which a diff passes only through states that a database can hold.
 
-A change follows another one in a later millisecond, or both are in the same one where they follow each other in a circle,
-or where the time ends.
-
-Times of row changes by which a diff passes only through states that a database can hold.
-
-The time of a change follows from its row alone. Where two rows would have one value of a unique key, or a row would name a
-parent that is not there, some of them change at other times:
+The time of a change follows from its row alone. Where two rows would have one value of a unique key, or a row would
+name a parent that is not there, some of them change at other times:
 
 - A row takes a value of a unique key after the row that leaves it.
 - A row comes after the parent that it names, for which the parent may come earlier, and goes before it.
 - Rows that wait for each other in a circle change in one transaction.
 
-What row changes have to do with the values of keys: which ones a row loses, and which ones it gets.
+A change follows another one in a later millisecond, or in the same one where they wait in a circle, or where the time
+ends.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
-"""What TiCDC writes to a storage beside rows, and where: schema files, the checkpoint, paths.
+"""What TiCDC writes to a storage beside rows, and where: paths, schema files, the checkpoint.
 
-Schema files: a table's columns as JSON, with a checksum in the file's name.
+A schema file has a table's columns as JSON, and a checksum of them in its name. DDL statements write one, and so do
+tables that exist before a changefeed; EXCHANGE PARTITION writes those of both tables, from 6.5.3 and 7.1 on.
 
-Sources: tiflow v8.0.0: pkg/sink/cloudstorage/table_definition.go, path.go; tidb: pkg/parser/mysql/util.go.
-
-The layout of a storage: directories of rows, names of files, the checkpoint (tiflow: pkg/sink/cloudstorage/path.go).
-
-The schema files of DDL statements, and of tables that exist before a changefeed.
-
-EXCHANGE PARTITION writes those of both tables, from 6.5.3 and 7.1 on (tiflow:
-cdc/sink/ddlsink/cloudstorage/cloud_storage_ddl_sink.go).
+Sources: tiflow v8.0.0: pkg/sink/cloudstorage/table_definition.go, path.go;
+cdc/sink/ddlsink/cloudstorage/cloud_storage_ddl_sink.go; tidb: pkg/parser/mysql/util.go.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Key properties of a table that the protocols use: handle key, flag bits, row id.
-
-A cache of what follows from a table.
-"""
+"""Properties of a table that the protocols use, computed once: handle key, flag bits, row id, primary key."""
 
 from __future__ import annotations
 

@@ -1,15 +1,8 @@
 """TiDB's collations: the weights of characters, and sort keys of whole columns of text.
 
-TiDB's collations: sort keys and weights of text.
-
-The weights of characters in TiDB's collations, as tables from code points to 16-bit weights.
-
-The weights compare as TiDB's do, but are other numbers (tidb: pkg/util/collate). A table is built on first use.
-
-Sort keys of text, for whole columns.
-
-Texts that a collation considers equal have equal keys, and smaller texts smaller keys. This is a TiDB with new
-collations, the default since 6.0 (tidb: pkg/util/collate).
+Texts that a collation considers equal have equal keys, and smaller texts have smaller keys. Weights are tables from
+code points to 16-bit numbers, built on first use; they compare as TiDB's do, but are other numbers (tidb
+pkg/util/collate). This is a TiDB with new collations, the default since 6.0.
 """
 
 from __future__ import annotations

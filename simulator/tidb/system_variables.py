@@ -1,11 +1,8 @@
 """TiDB's system variables, and the values that SET accepts.
 
 `system_variables.tsv` lists the variables (tidb v8.5 pkg/sessionctx/variable/sysvar.go, noop.go; types and values of
-v8.0). Values are validated as in tidb v8.0 pkg/sessionctx/variable/variable.go, ValidateFromType.
-
-The modes of sql_mode (tidb pkg/parser/mysql/const.go).
-
-TiDB keeps a mode that stands for others as a mode of its own, beside the others.
+v8.0). Values are validated as in tidb v8.0 pkg/sessionctx/variable/variable.go, ValidateFromType. A mode of sql_mode
+that stands for others is kept beside them (pkg/parser/mysql/const.go).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The directory of a truth: a snapshot that is written beside its place and moved there when it is complete.
 
-Only an empty directory or an earlier truth is replaced.
-
-Writes the rows of a truth to one file per table, with one batch in memory and one open file at a time.
+Only an empty directory or an earlier truth is replaced. Rows go to one file per table, with one batch in memory and
+one open file at a time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The tables that a correct consumer holds at a watermark, and the sources of their rows.
+"""The tables that a correct consumer holds at a watermark, the sources of their rows, and their writing as a truth.
 
-A truth has the replicated tables under the names that messages use, without the changes that event filters drop.
-
-Writes the truth of a run into a directory; the directory appears when the truth is complete.
+A truth has the replicated tables under the names that messages use, without the changes that event filters drop. Its
+directory appears when it is complete.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The output of a load run: metrics from its beginning, a line of progress, tables and documents at its end.
+"""The output of a load run: metrics from its beginning, a line of progress on standard error, documents at its end.
 
 Unusable ports and files are refused before anything is sent. Errors in writing documents do not hide the run's error.
-
-The progress of a load run on standard error.
 """
 
 from __future__ import annotations

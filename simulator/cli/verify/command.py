@@ -1,7 +1,4 @@
-"""The command `verify`.
-
-The progress of a verification on standard error.
-"""
+"""The command `verify`, with its progress on standard error."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""DataFrames whose columns are those of Arrow schemas.
+"""DataFrames whose columns are those of Arrow schemas, and values that each process of Spark gets once.
 
-Values for tasks: each process gets all of them once, pickled, and a task unpickles those that it asks for.
-
-What a function of Spark refers to is unpickled whole by every task. With the pieces of 50,000 tables that took more than half of
-the tasks' time, and 900 MB of each process.
+What a function of Spark refers to is unpickled whole by every task. With the pieces of 50,000 tables that took more
+than half of the tasks' time, and 900 MB of each process. Shared values are pickled one by one, and a task unpickles
+those that it asks for.
 """
 
 from __future__ import annotations

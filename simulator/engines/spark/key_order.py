@@ -1,7 +1,8 @@
-"""The times of rows that have to change in some order, found while tasks read: they tell the driver what each changed row
-loses and gets, and ask it for the times before they compare, when Spark has run all tasks that read.
+"""The times of rows that have to change in some order, found while tasks read, on Spark.
 
-Rows in Spark's order as rows in TiCDC's: some wait until others have changed, and an UPDATE may become two rows.
+Tasks tell the driver what each changed row loses and gets, and ask it for the times before they compare, when Spark
+has run all tasks that read. Of the rows in Spark's order some wait until others have changed, and an UPDATE may
+become two rows.
 """
 
 from __future__ import annotations

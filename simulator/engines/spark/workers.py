@@ -1,12 +1,7 @@
-"""What a Python worker tells the driver, without an import of Spark.
+"""What a Python worker of Spark tells the driver: what it lacks, and a SimulatorError as text that survives Java.
 
-What the Python of Spark's workers must have.
-
-Imports nothing that may be missing there or that an old Python lacks.
-
-Encode SimulatorErrors as text that survives the way from a Python worker through Java to the driver.
-
-Imports nothing that an old Python lacks, so that any worker can report why it cannot run the tasks.
+Imports nothing that may be missing there or that an old Python lacks, so that any worker can report why it cannot run
+the tasks.
 """
 
 from __future__ import annotations

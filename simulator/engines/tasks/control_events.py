@@ -1,9 +1,7 @@
-"""Control events: the DDL and watermarks of a run, known before it starts.
+"""Control events: the DDL and watermarks of a run, and their times, known before it starts.
 
 The task that owns a partition merges them into its rows. At one commit-ts come first rows, then DDL, then watermarks,
 each ordered by destination.
-
-The times of the watermarks of a run.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Encode a flush of events into messages, each with its topic and partition.
+"""Encodes a flush of events into messages, each with its topic and partition, and registers the schemas that they name.
 
-Registers the schemas of a run before its rows are sent, so that ids do not depend on tasks.
-
-Schemas have the order of TiCDC: by the commit-ts of the first row that names them, that of a key before that of a value.
-An error is kept until the row is encoded.
+Schemas are registered before the rows of a run are sent, so that ids do not depend on tasks. They have the order of
+TiCDC: by the commit-ts of the first row that names them, that of a key before that of a value. An error is kept until
+the row is encoded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Report the progress of tasks to the driver, by datagrams.
+"""The progress of tasks, which they report by datagrams, and their pace: when events are due, where a task ends early.
 
 A lost datagram only delays the display. A partition has at least what was reported.
-
-When the events of a task are due, and where a task ends that is asked to stop.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """One task: the events of its destinations, in order, become messages and go to its sink.
 
-A batch of events is a handful of Arrow arrays from end to end.
-
-The end of a stream at an event that TiCDC cannot encode: what commits before it is sent, and nothing else.
-
-TiCDC's workers encode and send side by side, so that of what commits with the event, or later, it may have sent more.
+A batch of events is a handful of Arrow arrays from end to end. At an event that TiCDC cannot encode the stream ends:
+what commits before it is sent, and nothing else. TiCDC's workers encode and send side by side, so that of what
+commits with the event, or later, it may have sent more.
 """
 
 from __future__ import annotations

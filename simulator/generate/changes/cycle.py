@@ -1,22 +1,19 @@
-"""Cycles: a pattern of kinds that repeats forever.
+"""Patterns of kinds that repeat forever, permutations without tables, and the net changes of a transaction.
 
-Each question is answered by a division and a look-up in tables of the pattern's length, at any position, and the
-answers are inverse to each other:
+Of a cycle each question is answered by a division and a look-up in tables of the pattern's length, at any position,
+and the answers are inverse to each other:
 
-at(position)             kind, and how many of the kind precede
+    at(position)             kind, and how many of the kind precede
     before(kind, position)   how many of the kind precede a position
     position(kind, ordinal)  the position of the kind's occurrence with that number, from 0
 
-Permutations of the numbers below n, one for each key, without a table. `restored` is the inverse of `permuted`.
+A permutation of the numbers below n, one for each key, has `restored` as the inverse of `permuted`. A number of b
+bits is added to, multiplied by an odd number and shifted into itself by at least b / 2 bits, three times, each of
+which is invertible; n is at most 2 ** b. A result of n or above goes through it again until it is below n ("cycle
+walking").
 
-A number of b bits is added to, multiplied by an odd number and shifted into itself by at least b / 2 bits, three times,
-each of which is invertible; n is at most 2 ** b. A result of n or above goes through it again until it is below n
-("cycle walking").
-
-Merge of several changes of one row in one transaction into the change that a database writes at commit.
-
-The change leads from the version before the first to the version after the last. A row that is inserted and deleted in
-one transaction does not appear.
+Several changes of one row in one transaction become the change that a database writes at commit: from the version
+before the first to the version after the last. A row that is inserted and deleted in one transaction does not appear.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """The timetable: the millisecond of simulated time at which each transaction commits.
 
-It is computed in integers without drift; `milliseconds` and `transactions_before` are inverse to each other.
+A model is checked before its stream begins. The timetable is computed in integers without drift; `milliseconds` and
+`transactions_before` are inverse to each other.
 
-Segments give rates in rows a second. Between two different rates the rate changes in *pieces* of a second (longer ones
-in ramps of more than `STEPS` seconds), each with the rate at its middle in thousandths of a row, so that d milliseconds
-at rate q bring d × q millionths of a row. A transaction commits in the millisecond that brings its first row. A
-repeated part brings whole rows each time, or in a number of repetitions.
-
-Checks of a model before its stream begins.
+Segments give rates in rows a second. Between two different rates the rate changes in *pieces* of a second (longer
+ones in ramps of more than `STEPS` seconds), each with the rate at its middle in thousandths of a row, so that d
+milliseconds at rate q bring d × q millionths of a row. A transaction commits in the millisecond that brings its first
+row. A repeated part brings whole rows each time, or in a number of repetitions.
 """
 
 from __future__ import annotations

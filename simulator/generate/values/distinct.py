@@ -1,10 +1,8 @@
-"""The columns that make rows unique, and the columns that updates must not change.
+"""The columns that make rows unique, which updates must not change, and templates that tell rows apart.
 
-At least one column of each unique key differs from row to row and is never changed.
-
-Templates whose values tell rows apart: a column that does so can be read back from each value.
-
-Read from the left, a part of a template ends where a character comes that it has not. The same holds from the right.
+At least one column of each unique key differs from row to row and is never changed. A template tells rows apart if a
+column that does so can be read back from each value: read from the left, a part ends where a character comes that it
+has not; the same holds from the right.
 """
 
 from __future__ import annotations

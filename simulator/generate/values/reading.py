@@ -1,11 +1,7 @@
-"""Parsing of the generators in a plan or scenario: a provider of Faker, a list, a table such as {min = 1, max = 9}; and
-of the skew.
+"""Parsing of the generators in a plan or scenario: a provider of Faker, a list, a table as {min = 1, max = 9}; of skew.
 
-Invalid generators are refused when the file is read, before any row is generated.
-
-Rows that are generated before any other, to check the recipes and measure the length of rows.
-
-They need no stream; their times are invented.
+Invalid generators are refused when the file is read, before any row is generated. Probe rows, whose times are
+invented, check the recipes and measure the length of rows.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""Recipes of the values of columns: rows → TiDB text.
+"""Recipes of the values of columns: rows → TiDB text. Each column type has a default one.
 
 A recipe is a small value. The same rows give the same texts in any process, whatever other rows are generated with
 them.
-
-Default values of a column by its type, and the recipe of a generator.
-
-Every column type has values that it accepts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The schema epochs of a load plan: the definitions and the DDL statements, executed in order as in `run`.
+"""The schema epochs of a load plan, which are the parts between two DDL statements, and the windows in them.
 
-An epoch depends only on the plan, wherever a run begins.
-
-Schema epochs, the parts of a load run between two DDL statements, and the windows in them.
+Statements are executed in order as in `run`. An epoch depends only on the plan, wherever a run begins.
 """
 
 from __future__ import annotations

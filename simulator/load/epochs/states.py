@@ -1,6 +1,6 @@
 """The states of a load plan between two DDL statements, and how a statement leads from one to the next.
 
-The layouts of a table's rows in TiKV: a row that was last written before a column was added lacks it.
+A row that was last written before a column was added lacks it: a state has the layouts that rows have in TiKV.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The Spark job of a load run: started, watched, restarted after the loss of a process, and ended.
 
-The run's side of a job: the open window and its reports.
-
-One window is open at a time, until its watermark is acknowledged. It is handed out again only after every process that
-may have sent rows of it has ended.
+One window is open at a time, until its watermark is acknowledged. It is handed out again only after every process
+that may have sent rows of it has ended.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """The row changes of a partition since the last watermark, to detect repeated changes and their order.
 
-TiCDC resumes from a checkpoint that no watermark exceeds (tiflow v8.5 cdc/owner/changefeed.go). So changes covered by a
-watermark are forgotten. Without watermarks the oldest changes above LIMIT are forgotten.
-
-Rows with an older change repeated after a newer one.
-
-A restart repeats everything in between, too: no change may be missing, and the newest must come last before a watermark
-covers it.
+TiCDC resumes from a checkpoint that no watermark exceeds (tiflow v8.5 cdc/owner/changefeed.go). So changes covered by
+a watermark are forgotten. Without watermarks the oldest changes above LIMIT are forgotten. A restart repeats
+everything in between: no change may be missing, and the newest must come last before a watermark covers it.
 """
 
 from __future__ import annotations

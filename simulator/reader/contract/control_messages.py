@@ -1,7 +1,4 @@
-"""Holds the messages of statements against those of the truth, and watermarks against what the changefeed would write.
-
-Holds messages that only tell the schema of a table, and are no events, against what the changefeed would write.
-"""
+"""Holds statements against those of the truth, and watermarks and messages of schemas against what TiCDC would write."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which texts are values of a column: what no message can have, though its protocol has a text in that place.
+"""Which texts can be values of a column: what no message can have, and what messages do not distinguish from NULL.
 
-What messages do not distinguish from NULL: zero values, and in some releases the default of a column.
+Some releases write a zero value, or the column's default, for NULL.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""How each database's columns are read so that their values are exact, and which of them cannot be compared.
+"""How each database's columns are read so that their values are exact, as cells of row images.
 
-Values of a database as cells of row images: TiDB text where the value is one of the column's type.
-
-A value that the column's type cannot hold exactly is shown as it is, and so differs from every expected one.
+A cell is TiDB text where the value is one of the column's type. A value that the type cannot hold exactly is shown as
+it is, and so differs from every expected one. Columns that cannot be compared are named with the reason.
 """
 
 from __future__ import annotations

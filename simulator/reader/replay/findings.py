@@ -2,10 +2,9 @@
 
 The kept examples depend on their place in the stream only, not on how rows are distributed over tasks.
 
-Replay of tables whose definition is unknown, by the column names and handle key in their messages.
-
-The effect of a statement on such a table is unknown, so that the table starts anew after each. Images begin with a
-marker of their layout, since images of different layouts are not compared.
+A table whose definition is unknown is replayed by the column names and the handle key in its messages. The effect of
+a statement on it is unknown, so that it starts anew after each. Images begin with a marker of their layout, since
+images of different layouts are not compared.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Checks that no two rows have one value of a unique key at the same time.
+"""Checks that no two rows have one value of a unique key at the same time, and sums of the changes that were found.
 
-A database checks a key where a transaction commits, so that rows may hand values on to one another inside one: what counts
-at a commit-ts are the rows that had a value before and those that have it afterwards. Nothing is concluded from what is
-not told: a value may be left by a row of which nobody knew that it had it.
-
-Sums of the row changes of a stream, to hold against those that were sent.
+A database checks a key where a transaction commits, so that rows may hand values on to one another inside one: what
+counts at a commit-ts are the rows that had a value before and those that have it afterwards. Nothing is concluded
+from what is not told: a value may be left by a row of which nobody knew that it had it. The sums are held against
+those of the row changes that were sent.
 """
 
 from __future__ import annotations

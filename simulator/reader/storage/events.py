@@ -1,7 +1,4 @@
-"""The events of the files of a storage: rows, DDL statements and the checkpoint.
-
-The files of a storage as lines for people, or as JSON for programs.
-"""
+"""The events of the files of a storage: rows, DDL statements, the checkpoint; their lines for people and programs."""
 
 from __future__ import annotations
 

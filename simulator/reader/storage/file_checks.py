@@ -1,11 +1,10 @@
 """Checks which files a storage has, and their names, against what TiCDC writes.
 
-TiCDC numbers the files of a directory without a gap, and an index names the last of them. It writes the index before
-that file (up to new 8.5.4) or after it, so that where it was stopped the last file may be missing, or not be named yet;
-earlier releases also write rows where they could not write the index (tiflow v8.5: cdc/sink/dmlsink/cloudstorage/
-dml_worker.go flushMessages; ticdc v8.5.7: downstreamadapter/sink/cloudstorage/writer.go writeDataFile).
-
-What the paths of a storage say: which file is of which version of which table, and where TiCDC would write it.
+A path says of which version of which table a file is. TiCDC numbers the files of a directory without a gap, and an
+index names the last of them. It writes the index before that file (up to new 8.5.4) or after it, so that where it was
+stopped the last file may be missing, or not be named yet; earlier releases also write rows where they could not write
+the index (tiflow v8.5: cdc/sink/dmlsink/cloudstorage/dml_worker.go flushMessages; ticdc v8.5.7:
+downstreamadapter/sink/cloudstorage/writer.go writeDataFile).
 """
 
 from __future__ import annotations

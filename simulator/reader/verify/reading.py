@@ -1,11 +1,8 @@
 """Reads partitions once: decodes and checks their records, and converts row changes to image pairs.
 
 A partition is read batch by batch; only its summary is kept. Several tasks read a long one, a piece each
-(`contract.pieces`).
-
-`--follow`: waits until every partition has the final watermark.
-
-It reads only the tail of each partition; the verification afterwards reads everything.
+(`contract.pieces`). With `--follow` the tail of each partition is read until every one has the final watermark; the
+verification afterwards reads everything.
 """
 
 from __future__ import annotations

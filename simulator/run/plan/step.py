@@ -1,6 +1,6 @@
 """How a step is planned: from the position that the steps before it reached, to a new position and a result.
 
-The expectations of a scenario; `simulator.run.expectations` compares them with what a run sends.
+A result may have expectations, which `simulator.run.expectations` compares with what a run sends.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """The step `fault`: an anomaly of the stream, either one of TiCDC or one that a consumer should detect.
 
-[[step]]
-fault = "restart"
-back = "5s"
+    [[step]]
+    fault = "restart"
+    back = "5s"
 
 `simulator.faults` lists the faults and their keys. A fault takes one simulated millisecond. A fault that the
-changefeed cannot show is refused before anything is sent.
-
-Faults that already change the plan: a topic gets more partitions, a row's message gets a certain size.
-
-A row is changed in TiDB itself, so that the stream still leads to TiDB's rows.
+changefeed cannot show is refused before anything is sent. Two of them change the plan itself: a topic gets more
+partitions, and a row is changed in TiDB so that its message gets a certain size.
 """
 
 from __future__ import annotations

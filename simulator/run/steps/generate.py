@@ -1,8 +1,6 @@
 """The step `generate`: inserts, updates and deletes on a table, generated from a seed.
 
 Rows are generated and checked in rounds, then divided into transactions. Equal seeds give equal rows.
-
-The keys of the step `generate`, and their JSON Schemas.
 """
 
 from __future__ import annotations

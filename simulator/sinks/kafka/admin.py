@@ -1,9 +1,7 @@
-"""Topics before the first record: created if missing, with their partitions and limits, as TiCDC does when it starts.
+"""Topics before the first record, created if missing as TiCDC does when it starts, and the lag of a consumer group.
 
-Problems that would stop the run at its first record are reported here, on the driver (tiflow pkg/sink/kafka/options.go
-AdjustOptions, cdc/sink/dmlsink/mq/manager/kafka_manager.go).
-
-The lag of a consumer group: its committed offsets and the ends of the partitions.
+Problems that would stop the run at its first record are reported here, on the driver (tiflow
+pkg/sink/kafka/options.go AdjustOptions, cdc/sink/dmlsink/mq/manager/kafka_manager.go).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Batches of one partition's records on their way to Kafka, their results, and the retry of a failed one: whole, in
-halves, or not at all.
+"""Batches of one partition's records on their way to Kafka: their bytes, their results, and the retry of a failed one.
 
-The records of a Kafka record batch (magic 2) from Arrow columns.
-
-The bytes equal those of kafka-python's DefaultRecordBatchBuilder.append, called for each record.
+A batch is made of Arrow columns (magic 2); its bytes equal those of kafka-python's DefaultRecordBatchBuilder.append,
+called for each record. A failed one is sent again whole, in halves, or not at all.
 """
 
 from __future__ import annotations

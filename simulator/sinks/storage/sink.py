@@ -1,10 +1,9 @@
-"""The storage sink: rows wait in this process until a flush, then become files.
+"""The storage sink: the rows of each table wait in this process until a flush, then become files.
 
-A flush comes at DDL and at each checkpoint, when `drain` is called, and for one table when its rows reach `file-size`.
-The index of a directory is written before the file that it names, or after it, as the release does it (tiflow v8.0.0:
-cdc/sink/dmlsink/cloudstorage/dml_worker.go; ticdc v8.5.7: downstreamadapter/sink/cloudstorage/writer.go).
-
-The rows of a table that wait for a flush, and the files that they are cut into.
+A flush comes at DDL and at each checkpoint, when `drain` is called, and for one table when its rows reach
+`file-size`. The index of a directory is written before the file that it names, or after it, as the release does it
+(tiflow v8.0.0: cdc/sink/dmlsink/cloudstorage/dml_worker.go; ticdc v8.5.7:
+downstreamadapter/sink/cloudstorage/writer.go).
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A change precedes the statements exactly if its time does and the old definition can hold it. The statements then turn
 the row into the result of the change.
-
-The period of simulated time in which rows of a comparison change.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """Schema changes of a table between two snapshots, their time, and the table's rows before and after.
 
-The column `unaltered` has the row before the statements in one value: the table's number, four bytes little-endian, and
-the image.
-
-Rows of a table after the statements, together with the rows before.
-
-A row for which TiDB would refuse the statements is an error.
+The column `unaltered` has the row before the statements in one value: the table's number, four bytes little-endian,
+and the image. A row for which TiDB would refuse the statements is an error.
 """
 
 from __future__ import annotations

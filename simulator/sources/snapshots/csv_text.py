@@ -1,8 +1,7 @@
-"""CSV as Dumpling and other tools write it, parsed a block of bytes at a time into columns of raw values.
+r"""CSV as Dumpling and other tools write it, parsed a block of bytes at a time into columns of raw values.
 
-An unquoted `\\N` is NULL, a quoted one is text, and every byte between quotes is kept.
-
-How the text files of a snapshot are written, from the options of a command or the keys of a step.
+An unquoted `\N` is NULL, a quoted one is text, and every byte between quotes is kept. Separator, delimiter, NULL and
+character set come from the options of a command or the keys of a step.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The content of a directory of a Dumpling export or of plain CSV and Parquet files, without reading the data files,
-or of a dump in one file.
+"""The content of a snapshot, without reading its rows: of a Dumpling export, of plain CSV and Parquet files, of a dump.
 
-File names decide: `<db>.<table>-schema.sql` declares a table, `<db>.<table>[.<index>].<format>` holds its rows.
-
-How many bytes the files of a snapshot become when they are read, so that a small file of many rows does not pass for
-a small snapshot.
+File names decide: `<db>.<table>-schema.sql` declares a table, `<db>.<table>[.<index>].<format>` holds its rows. Sizes
+are those of the content after decompression, so that a small file of many rows does not pass for a small snapshot.
 """
 
 from __future__ import annotations

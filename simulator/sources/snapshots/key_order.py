@@ -1,11 +1,8 @@
 """Proof that no key occurs twice in a snapshot, from the order in which its rows were read.
 
-A table is proven only if no two of its rows can have the same key; the other tables must be checked row by row.
-
-`_tidb_rowid` in the files of a table without a clustered key: the handle under which TiKV stores a row, as `SELECT
-_tidb_rowid, t.*` gives it.
-
-A file has it as one more column.
+A table is proven only if no two of its rows can have the same key; the other tables must be checked row by row. The
+key of a table without a clustered key is `_tidb_rowid`, if its files have it as one more column, as `SELECT
+_tidb_rowid, t.*` gives it: the handle under which TiKV stores a row.
 """
 
 from __future__ import annotations

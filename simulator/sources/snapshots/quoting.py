@@ -1,8 +1,7 @@
 """Quotes, escapes and fields of SQL and CSV text, found by array operations on a whole block of bytes.
 
-Every function is a few numpy passes over the block; none loops over rows or fields.
-
-Text files in other character sets than UTF-8, read as UTF-8.
+Every function is a few numpy passes over the block; none loops over rows or fields. Text in other character sets is
+read as UTF-8.
 """
 
 from __future__ import annotations

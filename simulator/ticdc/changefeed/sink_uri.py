@@ -1,9 +1,7 @@
-"""A sink-uri split into scheme, brokers, topic and typed parameters.
+"""A sink-uri split into scheme, brokers, topic and typed parameters, and its settings beside those of changefeed.toml.
 
-Parameters are read as Go's gin binds them (the first of several counts, empty is zero), before 7.1 as Go's net/url and
-strconv read them (empty is unset). A parameter that the release does not have gives a warning.
-
-Sink-uri and changefeed.toml as one set of settings.
+Parameters are read as Go's gin binds them (the first of several counts, empty is zero), before 7.1 as Go's net/url
+and strconv read them (empty is unset). A parameter that the release does not have gives a warning.
 
 The URI takes precedence, but a zero value in it (`false`, `0`, empty) does not override the file: TiCDC merges with
 mergo.WithOverride, which treats a zero as unset (tiflow v8.5.3 pkg/sink/kafka/options.go, mergo v0.3.16 merge.go).

@@ -1,11 +1,8 @@
 """A changefeed.toml, parsed and type-checked against the table of keys.
 
 An unknown key gives a warning with its full name. A key that the release does not have is refused, as TiCDC's command
-line does (pkg/cmd/util/helper.go StrictDecodeFile).
-
-Parsing of booleans, integers and durations as Go's standard library does it.
-
-Text that Go rejects raises ValueError with Go's message.
+line does (pkg/cmd/util/helper.go StrictDecodeFile). Booleans, integers and durations are parsed as Go's standard
+library does it; text that Go rejects raises ValueError with Go's message.
 """
 
 from __future__ import annotations

@@ -8,20 +8,14 @@ r"""CSV, the format of TiCDC's storage sink: one line per row, no key.
   SET by name, bytes in base64 or hex.
 * A string is in quotes, with quotes doubled; without a quote character it has backslashes before CR, LF, `\` and the
   delimiter. NULL is the bare `null` text.
+* The handle (`output-handle-key`) is as its String() writes it: an integer is a signed number, a common handle
+  `{1, abc}`, which is what TiKV's key has, decoded without the columns' types (tidb: pkg/kv/key.go CommonHandle.String).
+  Text of a collation is its sort key there, a DATE or DATETIME a packed number.
 * `output-field-header` begins each file with the names of all columns, as they are.
 * DDL statements and watermarks are files of their own (`simulator.ticdc.cloud_storage`).
 
-Sources: tiflow v8.0.0: pkg/sink/codec/csv; ticdc: pkg/sink/codec/csv; docs: ticdc-csv.
-
-Values of CSV columns: numbers as Go's `%v` writes them, strings in quotes or escaped.
-
-`output-handle-key` of CSV: TiDB's handle of each row, as its String() writes it.
-
-An integer handle is a signed number. A common handle is `{1, abc}`: what is in TiKV's key, decoded without the columns'
-types (tidb: pkg/kv/key.go CommonHandle.String). Text of a collation is its sort key there, a DATE or DATETIME a packed
-number.
-
-Rows of CSV, by columns: the cells of all rows of a table are joined in one call.
+The cells of all rows of a table are joined in one call. Sources: tiflow v8.0.0: pkg/sink/codec/csv; ticdc:
+pkg/sink/codec/csv; docs: ticdc-csv.
 """
 
 from __future__ import annotations

@@ -1,20 +1,13 @@
 """Rows too large for Kafka: TiCDC's error, handle-key-only, claim-check, compression.
 
-Claim-check: the files that hold messages too large for Kafka.
+A row is measured by itself, not with its message, and after compression. LZ4 frames and Snappy blocks: empty values
+stay empty, and keys are not compressed (tiflow v8.5.3: pkg/compression/compress.go). TiCDC's libraries find other
+matches, so that their output may differ in its bytes and slightly in its length.
 
-A file's name is a hash of its content and the run's seed, so that equal runs give equal names in any order. TiCDC uses
-random UUIDs; here they are UUIDs of version 4, too (tiflow v8.5.3: pkg/sink/kafka/claimcheck/claim_check.go). 7.3.0
-alone names files by day and row (tiflow v7.3.0: pkg/sink/codec/common/message.go NewClaimCheckFileName). The day,
-TiCDC's wall clock, is that of the commit-ts in UTC.
-
-Rows above max-message-bytes: TiCDC's error, handle-key-only, or claim-check.
-
-A row is measured by itself, not with its message, and after compression.
-
-large-message-handle-compression: LZ4 frames and Snappy blocks.
-
-Empty values stay empty, and keys are not compressed (tiflow v8.5.3: pkg/compression/compress.go). TiCDC's libraries
-find other matches: their output may differ in its bytes and slightly in its length.
+The name of a claim-check file is a hash of its content and the run's seed, so that equal runs give equal names in any
+order. TiCDC uses random UUIDs; here they are UUIDs of version 4, too (tiflow v8.5.3:
+pkg/sink/kafka/claimcheck/claim_check.go). 7.3.0 alone names files by day and row (tiflow v7.3.0:
+pkg/sink/codec/common/message.go NewClaimCheckFileName). The day, TiCDC's wall clock, is that of the commit-ts in UTC.
 """
 
 from __future__ import annotations

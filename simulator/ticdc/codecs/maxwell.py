@@ -12,10 +12,6 @@
   and no limits of size.
 
 Sources: tiflow v8.5.3: pkg/sink/codec/maxwell.
-
-DDL statements of Maxwell, with names and kinds of the columns before and after.
-
-Rows of Maxwell, and the messages that they share.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Input and output of codecs, as Arrow arrays: row changes, entries, messages.
+"""Input and output of codecs, as Arrow arrays: row changes, entries, messages, checksums.
 
-A row image is the TiDB text of each visible column in table order, joined by the byte 0xFF; 0xFE alone stands for NULL.
-Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column is represented as in `json_text`.
+A row image is the TiDB text of each visible column in table order, joined by the byte 0xFF; 0xFE alone stands for
+NULL. Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column is represented as in `json_text`.
 
-Checksums of rows: CRC32 over the values of all columns that are not NULL, as TiDB's checksum of version 0 is made.
-
-A changefeed with `integrity-check-level = correctness` compares each row with the checksum that TiDB stored, and sends
-the one of the columns in any case. The upstream is taken to have `tidb_enable_row_level_checksum` on.
-
-Sources: tidb pkg/util/rowcodec/common.go appendDatumForChecksum; tiflow v8.5.3 cdc/entry/mounter.go verifyChecksum.
+The checksum of a row is the CRC32 over the values of all columns that are not NULL, as TiDB's of version 0. A
+changefeed with `integrity-check-level = correctness` compares each row with the checksum that TiDB stored, and sends
+the one of the columns in any case. The upstream is taken to have `tidb_enable_row_level_checksum` on. Sources: tidb
+pkg/util/rowcodec/common.go appendDatumForChecksum; tiflow v8.5.3 cdc/entry/mounter.go verifyChecksum.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Decides whether the events of a DDL job are sent, and which rule decides.
 
-The steps are TiCDC's, in TiCDC's order: allow-list, table filter or rename rule, eligibility, event filters. RENAME has
-its own rule; all other jobs pass the table filter by the job's table name. Sources: tiflow v8.5.3
-cdc/puller/ddl_puller.go handleJob, cdc/owner/ddl_manager.go; ticdc v8.5.7
+The steps are TiCDC's, in TiCDC's order: allow-list, table filter or rename rule, eligibility, event filters. RENAME
+has its own rule; all other jobs pass the table filter by the job's table name. A table without a valid index (a
+primary key, or a unique key whose columns are all NOT NULL and not virtual) is replicated with force-replicate only:
+rows without a key cannot be replayed.
+
+Sources: tiflow v8.5.3 cdc/puller/ddl_puller.go handleJob, cdc/owner/ddl_manager.go; ticdc v8.5.7
 logservice/schemastore/persist_storage_ddl_handlers.go.
-
-Whether a DDL statement is replicated: by its action type, and by the keys of its table.
-
-Rows without a key cannot be replayed. A table without a valid index (a primary key, or a unique key whose columns are
-all NOT NULL and not virtual) is replicated with force-replicate only. `filters` checks the table's name.
 """
 
 from __future__ import annotations

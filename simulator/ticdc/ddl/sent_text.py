@@ -1,17 +1,13 @@
-"""The text that TiCDC sends for a job's query, by release: as typed, with TiDB's features marked, or parsed and
-restored.
+"""The text that TiCDC sends for a job's query, by release: as typed, with features marked, or parsed and restored.
 
-Statements that TiCDC rewrites are rewritten before. Features are marked, i.e. put into comments, by a search for their
-words (TiDB: sessionctx/binloginfo/binloginfo.go AddSpecialComment, types/parser_driver/special_cmt_ctrl.go).
+Statements that TiCDC rewrites are rewritten before. TiDB's features are marked, i.e. put into comments, by a search
+for their words (TiDB: sessionctx/binloginfo/binloginfo.go AddSpecialComment,
+types/parser_driver/special_cmt_ctrl.go).
 
-Execution of a job's text: one statement, or several CREATE TABLE.
-
-CREATE VIEW as the new architecture sends it: with the query that TiDB stores for the view.
-
-TiDB's query is sent if it has a table of another database than the view's, or a column qualified by a table name. Its
-tables then have their databases and its fields an alias. `*` stays, although TiDB would expand it. Sources: ticdc
-v8.5.7 pkg/common/event/ddl_query_normalizer.go; tidb pkg/planner/core/logical_plan_builder.go addAliasName,
-pkg/ddl/create_table.go BuildViewInfo.
+The new architecture sends CREATE VIEW with the query that TiDB stores, if it has a table of another database than the
+view's, or a column qualified by a table name. Its tables then have their databases and its fields an alias. `*`
+stays, although TiDB would expand it. Sources: ticdc v8.5.7 pkg/common/event/ddl_query_normalizer.go; tidb
+pkg/planner/core/logical_plan_builder.go addAliasName, pkg/ddl/create_table.go BuildViewInfo.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""The dispatchers: the columns whose values choose a row's partition, and the lookup of a rule's `columns` and `index`.
+"""The dispatchers: which columns of a row choose its partition, and the bytes that are hashed, by release.
 
 A dispatcher's name has its meaning in the release; unknown names are `default`, as on Kafka. A table without the
-columns or the index of its rule stops the changefeed, with TiCDC's text. Source: tiflow cdc/sink/dispatcher (up to
-5.4), cdc/sink/**/dispatcher/partition (6.0+); cdc/model/schema_storage.go GetIndex, OffsetsByNames.
+columns or the index of its rule stops the changefeed, with TiCDC's text. `default` of TiCDC 4.0.0 to 4.0.4 hashes a
+single value, without table and name, as json.Marshal writes it: numbers as numbers, byte strings in base64 and
+everything else as a string (tiflow v4.0.4 cdc/sink/dispatcher/default.go).
 
-The bytes that dispatchers hash for the values of a column, by release.
-
-`default` of TiCDC 4.0.0 to 4.0.4 hashes a single value, without table and name, as json.Marshal writes it: numbers as
-numbers, byte strings in base64 and everything else as a string (tiflow v4.0.4 cdc/sink/dispatcher/default.go).
+Source: tiflow cdc/sink/dispatcher (up to 5.4), cdc/sink/**/dispatcher/partition (6.0+); cdc/model/schema_storage.go
+GetIndex, OffsetsByNames.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
-"""The rule of a table, and its route: topic, dispatcher, hashed columns.
+"""The rule of a table in `[sink] dispatchers`, and its route: topic, dispatcher, hashed columns, selected columns.
 
-The first matching rule decides; after the last one comes `*.*` with the default dispatcher. Source: tiflow v8.5.3
-cdc/sink/dmlsink/mq/dispatcher/event_router.go, partition/*.go.
+The first matching rule decides; after the last one comes `*.*` with the default dispatcher. A topic expression such
+as `prefix_{schema}_{table}` gives a valid name of a Kafka topic. Of `[sink] column-selectors` the first one whose
+matcher fits the table decides which columns its messages have. All of it is decided once per table, on the driver.
 
-Topic expressions of `[sink] dispatchers`: `prefix_{schema}_{table}`.
-
-The result is a valid name of a Kafka topic (tiflow v8.5.3 cdc/sink/dmlsink/mq/dispatcher/topic/expression.go).
-
-The columns that `[sink] column-selectors` leave in a table's messages.
-
-The first selector whose matcher fits the table decides, once per table on the driver. Source: tiflow v8.5.3
+Sources: tiflow v8.5.3 cdc/sink/dmlsink/mq/dispatcher/event_router.go, partition/*.go, topic/expression.go,
 cdc/sink/dmlsink/mq/transformer/columnselector; ticdc downstreamadapter/sink/columnselector.
 """
 

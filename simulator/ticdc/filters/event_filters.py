@@ -1,14 +1,11 @@
 """Event filters: DDL statements and kinds of row changes that are not sent although their table is replicated.
 
-An event is ignored if any rule matches its table and names it; TiCDC's schema changes nevertheless. Sources: tiflow
-v6.2.0, v7.5.7, v8.5.7 pkg/filter/sql_event_filter.go; ticdc v8.5.4, the same.
+An event is ignored if any rule matches its table and names it; TiCDC's schema changes nevertheless. Names of event
+types are those of TiCDC, in any letter case. Up to 7.6 a DDL has the type of its statement, which TiCDC parses from
+the text, from 8.0 on that of its action.
 
-Event types of event filters: their names, the types of TiDB's actions and of row changes, and which type covers
-which.
-
-Names are those of TiCDC, in any letter case. Up to 7.6 a DDL has the type of its statement, which TiCDC parses from the
-text, from 8.0 on that of its action. Sources: tiflow v7.5.7 and v8.5.7 pkg/filter/utils.go,
-pkg/binlog-filter/{filter,util}.go; ticdc v8.5.4, the same.
+Sources: tiflow v6.2.0, v7.5.7, v8.5.7 pkg/filter/sql_event_filter.go, utils.go, pkg/binlog-filter/{filter,util}.go;
+ticdc v8.5.4, the same.
 """
 
 from __future__ import annotations

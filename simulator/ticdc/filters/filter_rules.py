@@ -1,15 +1,9 @@
-"""TiDB's filter language: table rules such as `db*.*`, `!test.t1`, `/^foo/.bar`, `@file`, and column rules (`!c*`).
+"""TiDB's filter language, and the table filter of a changefeed.
 
-The last matching rule decides; without one nothing matches. Source: tidb v8.5 pkg/util/table-filter.
-
-Patterns of a table-filter rule: literals, quoted names, wildcards, character classes, regular expressions.
-
-Meaning and errors are TiDB's. Source: tidb v8.5 pkg/util/table-filter/parser.go.
-
-The table filter of a changefeed, with system schemas and ignored transactions.
-
-A table is replicated if its last matching rule is positive and its schema is no system schema. Source: tiflow v8.5.3
-pkg/filter/filter.go, utils.go.
+Table rules are such as `db*.*`, `!test.t1`, `/^foo/.bar` and `@file`, column rules such as `!c*`. The last matching
+rule decides; without one nothing matches. Meaning and errors of patterns are TiDB's (tidb v8.5 pkg/util/table-filter,
+parser.go). A table is replicated if its last matching rule is positive and its schema is no system schema (tiflow
+v8.5.3 pkg/filter/filter.go, utils.go).
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Casts: of one datum, of columns of datums, and of stored values to another type.
+"""Casts of datums: of one value, of whole columns, and of stored values to another type.
 
-Cast one datum to a column's type: TiDB's CastValue (tidb pkg/table/column.go).
-
-Convert values to another type, as ALTER TABLE … MODIFY COLUMN does (tidb pkg/types/datum.go, ConvertTo).
-
-Cast whole columns of datums.
-
-Arrow's kernels (`tidb/values`) cast the values in usual spellings. Every other distinct value is cast on its own.
+One datum is cast as by CastValue (tidb pkg/table/column.go), and a stored value that MODIFY COLUMN converts as by
+ConvertTo (pkg/types/datum.go). In columns, Arrow's kernels (`tidb/values`) cast values in usual spellings, and every
+other distinct value is cast on its own.
 """
 
 from __future__ import annotations

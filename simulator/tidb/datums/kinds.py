@@ -1,13 +1,9 @@
-"""Datums, and the problems of their casts.
+"""Datums, which are values with TiDB's kinds (tidb pkg/types/datum.go), and the problems of their casts.
 
-Datums: values with TiDB's kinds (tidb pkg/types/datum.go).
-
-A column of datums is an Arrow array of structs of a kind and a body in bytes, or a list while no kernel needs it.
-
-The problems of casts: TiDB's errors, before a statement completes them; and what a session makes of them.
-
-Texts: tidb pkg/errno/errname.go, pkg/types/errors.go. INSERT completes an error by column and row (pkg/executor/
-insert_common.go, completeInsertErr), UPDATE some of them (pkg/executor/update.go, handleErr), INSERT … SELECT none.
+A column of datums is an Arrow array of structs of a kind and a body in bytes, or a list while no kernel needs it. A
+problem is TiDB's error before a statement completes it. INSERT names the column and row
+(pkg/executor/insert_common.go, completeInsertErr), UPDATE sometimes does (pkg/executor/update.go, handleErr), and
+INSERT … SELECT never. The texts are those of pkg/errno/errname.go and pkg/types/errors.go.
 """
 
 from __future__ import annotations

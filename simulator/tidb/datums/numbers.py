@@ -1,10 +1,7 @@
 """Casts of datums to numbers: integers, DECIMAL, FLOAT and DOUBLE.
 
-Cast datums to integers, and parse the numbers at the start of texts (tidb pkg/types/convert.go).
-
-Cast datums to DECIMAL: up to nine words of nine digits (tidb pkg/types/mydecimal.go).
-
-Cast datums to FLOAT and DOUBLE (tidb pkg/types/datum.go, convertToFloat).
+Sources: tidb pkg/types/convert.go (integers, and the number at the start of a text), mydecimal.go (nine words of nine
+digits at most), datum.go convertToFloat.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """Casts of datums to strings, ENUM, SET, BIT and JSON.
 
-Cast datums to strings, binary or not (tidb pkg/types/datum.go, convertToString).
-
-Cast datums to ENUM, SET and BIT (tidb pkg/types/enum.go, set.go, binary_literal.go).
-
-Cast datums to JSON (tidb pkg/types/datum.go, convertToMysqlJSON).
+Sources: tidb pkg/types/datum.go (convertToString, convertToMysqlJSON), enum.go, set.go, binary_literal.go.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""An immutable catalog of databases, tables, views and sequences.
+"""The catalog: databases, tables, views and sequences, and how names find them and their columns, keys and partitions.
 
-Lookups ignore case; names keep the spelling of their statement.
-
-Lookups of columns, keys and partitions by name, and of columns that expressions name. All ignore case.
+A catalog is immutable: each change returns another one. Lookups ignore case, and names keep the spelling of their
+statement.
 """
 
 from __future__ import annotations

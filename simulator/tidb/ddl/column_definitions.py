@@ -1,15 +1,9 @@
-"""Columns that get a definition: its checks, and what existing rows have then.
+"""Columns that get a definition: its checks with TiDB's errors, and the values that existing rows have then.
 
-Checks of column definitions with TiDB's errors, and origin defaults.
-
-The origin default, which existing rows have, is the default of the column, or the zero value of a NOT NULL column
-(TiDB: pkg/ddl/add_column.go, pkg/parser/types; pkg/ddl/column.go, generateOriginDefaultValue; pkg/table/column.go,
-GetZeroValue).
-
-Sources and conversion of the values of existing rows when a table gets another definition.
-
-Each visible column of the later definition has one source. Columns are identified by their ids. A value that the later
-definition cannot hold becomes null; `rows_that_fit` distinguishes it from NULL.
+A new column of existing rows has its origin default: the default of the column, or the zero value if it is NOT NULL
+(TiDB: pkg/ddl/add_column.go, pkg/ddl/column.go generateOriginDefaultValue, pkg/table/column.go GetZeroValue). Under
+another definition of the table each visible column has one source in the old one, found by its id. A value that the
+later definition cannot hold becomes null; `rows_that_fit` distinguishes it from NULL.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Statements on whole databases and tables.
+"""Statements on whole databases and tables: CREATE DATABASE, DROP TABLE, TRUNCATE, RENAME, RECOVER and the like.
 
-Statements on databases and on objects of the cluster.
-
-ALTER DATABASE is a job for each kind of option, in TiDB's order (TiDB: pkg/ddl/executor.go, AlterSchema).
-
-DROP, TRUNCATE, RENAME, RECOVER, REPAIR and LOCK TABLE (TiDB: pkg/ddl/executor.go).
+Those on objects of the cluster, such as placement policies, are here, too. ALTER DATABASE is a job for each kind of
+option, in TiDB's order (TiDB: pkg/ddl/executor.go, AlterSchema).
 """
 
 from __future__ import annotations

@@ -2,16 +2,14 @@
 
 TableInfo keeps a literal much as it was written: `'70'` of a YEAR, `2.50` of a DECIMAL(10,0), the shortest bytes of a
 BIT's number. Only integers, floats, members, dates and times are converted first, and TiDB before 6.2 converts fewer
-(`Release.literal_defaults`). An expression stays SQL text. The text that TiDB stores is `Column.default` and
-`Column.origin_default`; rows have the `row_default`.
+(`Release.literal_defaults`). The text is `Column.default` and `Column.origin_default`; rows have the `row_default`.
+
+An expression stays SQL text. Those of generated columns, functional indexes, CHECKs and defaults have keywords in
+lower case and blanks around symbols; that of a partitioning has neither (tidb pkg/ddl/generated_column.go, index.go,
+partition.go).
 
 Sources: tidb v8.0.0 pkg/ddl/ddl_api.go getDefaultValue, setDefaultValueWithBinaryPadding; pkg/parser/model ColumnInfo
 (DefaultValue, DefaultValueBit, OriginDefaultValue, OriginDefaultValueBit); pkg/table/column.go GetColDefaultValue.
-
-Expressions as TiDB stores them in a table, and shows them in SHOW CREATE TABLE and information_schema.
-
-Generated columns, functional indexes, checks and defaults have keywords in lower case and blanks around symbols (tidb
-pkg/ddl/generated_column.go, pkg/ddl/index.go); the expression of a partitioning has neither (pkg/ddl/partition.go).
 """
 
 from __future__ import annotations

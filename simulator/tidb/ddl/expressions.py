@@ -1,13 +1,8 @@
-"""Expressions in definitions: what is constant, and what is not allowed.
+"""Expressions in definitions: constants are evaluated, and forbidden functions and columns are refused.
 
-Expressions inside definitions: DEFAULT, generated columns, functional keys, partition bounds.
-
-Evaluation of constant expressions: bounds and members of partitions, and defaults.
-
-Results are those of TiDB's EvalSimpleAst (TiDB: pkg/expression/expression.go).
-
-Functions and expressions that generated columns and functional keys may not use (TiDB: pkg/ddl/generated_column.go,
-checkIllegalFn4Generated; pkg/expression/function_traits.go).
+Constants are bounds and members of partitions, and defaults; results are those of TiDB's EvalSimpleAst
+(pkg/expression/expression.go). What generated columns and functional keys may not use is listed in
+pkg/ddl/generated_column.go, checkIllegalFn4Generated, and pkg/expression/function_traits.go.
 """
 
 from __future__ import annotations

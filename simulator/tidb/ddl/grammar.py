@@ -1,12 +1,9 @@
-"""Checks of CREATE TABLE and ALTER TABLE that need no catalog, in TiDB's order.
+"""What TiDB refuses of a definition before it looks at the catalog: wrong grammar, and syntax of later releases.
 
-Source: tidb pkg/planner/core/preprocess.go, checkCreateTableGrammar, checkAlterTableGrammar, checkColumn,
-checkIndexInfo, checkAutoIncrement.
-
-Syntax of DDL that the parser of some releases of TiDB lacks.
-
-Our parser reads the grammar of the newest release. What a statement has beyond its own release is found here, before
-anything is executed: a syntax error neither commits the open transaction nor queues a job (tidb pkg/parser/parser.y).
+CREATE TABLE and ALTER TABLE are checked in TiDB's order (tidb pkg/planner/core/preprocess.go,
+checkCreateTableGrammar, checkAlterTableGrammar, checkColumn, checkIndexInfo, checkAutoIncrement). Our parser reads
+the grammar of the newest release; what a statement has beyond its own release is a syntax error, which neither
+commits the open transaction nor queues a job (pkg/parser/parser.y).
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Checks of partitioning expressions, and of the bounds and members of partitions.
+"""Checks of partitions: the partitioning expression, and the types, order and duplicates of bounds and members.
 
-Checks of bounds and members of partitions: types, order, duplicates (TiDB: pkg/ddl/partition.go,
-checkPartitionValuesIsInt, checkRangePartitionValue, checkListPartitionValue; pkg/ddl/ddl_api.go,
-checkAndGetColumnsTypeAndValuesMatch, checkRangeColumnsPartitionValue).
-
-Checks of partitioning expressions: functions, columns and type (TiDB: pkg/ddl/partition.go, checkPartitionFuncValid,
-checkPartitionFuncType; pkg/expression/function_traits.go).
+Sources: TiDB pkg/ddl/partition.go (checkPartitionFuncValid, checkPartitionFuncType, checkPartitionValuesIsInt,
+checkRangePartitionValue, checkListPartitionValue), pkg/ddl/ddl_api.go (checkAndGetColumnsTypeAndValuesMatch,
+checkRangeColumnsPartitionValue), pkg/expression/function_traits.go.
 """
 
 from __future__ import annotations

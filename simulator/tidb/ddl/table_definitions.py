@@ -1,13 +1,9 @@
-"""Tables from syntax trees of CREATE TABLE, completed and checked as in TiDB.
+"""Tables of CREATE TABLE, from its text or its syntax tree, completed and checked as by TiDB.
 
-Indexes are in TiDB's order, which decides between equal handle keys: keys of the table, keys of columns, indexes of
-foreign keys (TiDB: pkg/ddl/create_table.go).
-
-Column types with TiDB's defaults filled in, so that all spellings of a type are equal, and checked.
-
-Source: tidb pkg/ddl/add_column.go, pkg/parser/types/field_type.go.
-
-Tables from the text of CREATE TABLE. Every error is a SchemaError with line and column.
+Types get TiDB's defaults, so that all spellings of a type are equal (tidb pkg/ddl/add_column.go,
+pkg/parser/types/field_type.go). Indexes are in TiDB's order, which decides between equal handle keys: keys of the
+table, keys of columns, indexes of foreign keys (pkg/ddl/create_table.go). Of a text, every error is a SchemaError
+with line and column.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One execution of a statement in a session: what it reads, when, and how much it may hold.
 
-System variables whose values depend on the clock, the release or the last statement, and variables as SHOW shows them.
+It knows the system variables that depend on the clock, the release or the last statement, and shows all variables.
 """
 
 from __future__ import annotations

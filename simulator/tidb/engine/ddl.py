@@ -1,12 +1,9 @@
-"""DDL statements and the rows after them.
+"""Executes DDL statements: their jobs, the catalog after them, and the stored rows after them.
 
-Executes DDL statements: their jobs, the catalog after them, and the stored rows after them.
-
-A refused statement changes nothing. A statement that runs jobs is one event. Rows that it rewrites are not part of the
-event: new partitions are filled before a changefeed sees them, and the rows that MODIFY COLUMN writes are transactions
-before it, or hidden by TiKV (tidb v8.5 pkg/ddl/column.go, LossyDDLColumnReorgSource).
-
-DDL of local temporary tables, which only their session knows (tidb pkg/executor/ddl.go).
+A refused statement changes nothing. A statement that runs jobs is one event. Rows that it rewrites are not part of
+the event: new partitions are filled before a changefeed sees them, and the rows that MODIFY COLUMN writes are
+transactions before it, or hidden by TiKV (tidb v8.5 pkg/ddl/column.go, LossyDDLColumnReorgSource). DDL of local
+temporary tables, which only their session knows, is no event (tidb pkg/executor/ddl.go).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The stored tables after a DDL statement.
 
-The rows of a table whose partitions change: ADD, DROP, TRUNCATE, REORGANIZE, COALESCE, EXCHANGE PARTITION, PARTITION BY.
-
-A partition that stays keeps its rows. The rows of the others are stored anew, as they are, where they belong now (tidb
-v8.5 pkg/ddl/partition.go).
+A partition that stays keeps its rows. Those of the others are stored anew, as they are, where they belong now: after
+ADD, DROP, TRUNCATE, REORGANIZE, COALESCE and EXCHANGE PARTITION and PARTITION BY (tidb v8.5 pkg/ddl/partition.go).
 """
 
 from __future__ import annotations

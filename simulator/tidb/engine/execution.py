@@ -1,11 +1,8 @@
 """Executes the statements of a session.
 
-A DDL statement commits the open transaction first, even if the statement is refused. A refused statement leaves no trace
-but the ids that it used up.
-
-Optimizer hints that a statement's result depends on: SET_VAR and MAX_EXECUTION_TIME.
-
-They count in the first comment `/*+ … */` of a statement (tidb pkg/util/hint/hint_processor.go).
+A DDL statement commits the open transaction first, even if the statement is refused. A refused statement leaves no
+trace but the ids that it used up. SET_VAR and MAX_EXECUTION_TIME count in the first comment `/*+ … */` of a statement
+(tidb pkg/util/hint/hint_processor.go).
 """
 
 from __future__ import annotations

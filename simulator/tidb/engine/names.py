@@ -1,13 +1,9 @@
-"""What a statement names: tables, columns, variables, a moment of the past.
+"""What a statement names: tables, columns, partitions, variables, and a moment of the past.
 
-The tables, columns and partitions that a statement on rows names, which are resolved before it looks at any row.
-
-Variables in expressions: `@a`, `@a := 1`, `@@sql_mode`.
-
-A user variable has a type, which is that of the value that it was given last. An expression takes the type that the
-variable has before the statement (tidb pkg/expression/builtin_other.go, getVarFunctionClass).
-
-Reading the past: AS OF TIMESTAMP (tidb pkg/sessiontxn/staleread/processor.go).
+Tables, columns and partitions are resolved before a statement looks at any row. A user variable has a type, which is
+that of the value that it was given last; an expression takes the type that it has before the statement (tidb
+pkg/expression/builtin_other.go, getVarFunctionClass). AS OF TIMESTAMP names a moment
+(pkg/sessiontxn/staleread/processor.go).
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""What a statement does: its result, and the events that a changefeed sees of it.
+"""What a statement does: its result, and the events that a changefeed sees of it, in the order of their commits.
 
-Events are in the order of their commits. An event has everything that a changefeed sees of it.
-
-The columns of a query's result, as MySQL's protocol describes them to a client.
-
-Source: tidb pkg/server/internal/column/convert.go (ConvertColumnInfo), column.go (Info.Dump, dumpType, dumpFlag).
+The columns of a result have the types, lengths and flags that MySQL's protocol tells a client (tidb
+pkg/server/internal/column/convert.go ConvertColumnInfo, column.go Info.Dump, dumpType, dumpFlag).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Scopes: what the names of an expression mean inside of a query.
 
 A name means the nearest column that has it. Two columns of that name in one query are an error (tidb
-pkg/planner/core/expression_rewriter.go).
-
-NEXTVAL, LASTVAL and SETVAL of sequences (tidb pkg/expression/builtin_other.go, nextValFunctionClass).
+pkg/planner/core/expression_rewriter.go). Calls of NEXTVAL, LASTVAL and SETVAL name a sequence of the catalog
+(pkg/expression/builtin_other.go, nextValFunctionClass).
 """
 
 from __future__ import annotations

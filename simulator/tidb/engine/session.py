@@ -1,13 +1,9 @@
 """A session: its settings, its transaction, and what it remembers of the statement that runs.
 
-A statement on rows outside of BEGIN is a transaction of its own unless autocommit is off.
-
-Temporary tables, whose rows are in the memory of their session (tidb pkg/table/temptable).
-
-A local one is known to its session alone, hides another table of its name, and lives until the session ends. A global one
-is a table of the catalog, without rows at the begin of each transaction.
-
-The net changes of a transaction, as a changefeed sees them.
+A statement on rows outside of BEGIN is a transaction of its own unless autocommit is off. A commit gives the
+changefeed its net changes. The rows of temporary tables are in the memory of their session (tidb
+pkg/table/temptable): a local one is known to its session alone, hides another table of its name, and lives until the
+session ends; a global one is a table of the catalog, without rows at the begin of each transaction.
 """
 
 from __future__ import annotations

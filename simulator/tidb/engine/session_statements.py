@@ -1,6 +1,4 @@
-"""Statements about a session and its transaction: BEGIN … SAVEPOINT, USE, SET, and those that show something.
-
-Prepared statements: PREPARE, EXECUTE and DEALLOCATE PREPARE, and what a client is told of one.
+"""Statements about a session: BEGIN … SAVEPOINT, USE, SET, prepared statements, and those that show something.
 
 EXECUTE parses the text again, with the values of its variables for `?`, and executes that statement. Tables without a
 database are resolved in the current database of EXECUTE; TiDB uses that of PREPARE.

@@ -1,6 +1,4 @@
-"""The settings of a session, and what it remembers. All of them are immutable.
-
-System variables of a session: SET and @@name.
+"""The settings of a session, which are immutable, and its system variables: SET and @@name.
 
 A variable without an effect on rows is stored as it was set. A variable that has an effect and is not simulated is
 refused unless it is set to TiDB's default. Source: tidb v8.5 pkg/sessionctx/variable/sysvar.go,

@@ -1,8 +1,7 @@
-"""SHOW, DESCRIBE and ADMIN.
+"""Executes SHOW, DESCRIBE and ADMIN SHOW DDL JOBS.
 
-Executes SHOW, DESCRIBE and ADMIN SHOW DDL JOBS.
-
-SHOW of the server and the session: variables, warnings, processes, collations, DDL jobs (tidb pkg/executor/show.go).
+What is shown of the catalog is in `show_catalog`; here is what is shown of the server and the session: variables,
+warnings, processes, collations, DDL jobs (tidb pkg/executor/show.go).
 """
 
 from __future__ import annotations

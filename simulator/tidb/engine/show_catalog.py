@@ -1,7 +1,4 @@
-"""What SHOW statements show: columns with their types, and rows.
-
-SHOW of databases, tables, columns, indexes, and their CREATE statements (tidb pkg/executor/show.go).
-"""
+"""SHOW of databases, tables, columns, indexes, and their CREATE statements (tidb pkg/executor/show.go)."""
 
 from __future__ import annotations
 

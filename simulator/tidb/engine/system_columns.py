@@ -1,15 +1,8 @@
-"""Columns, indexes and constraints as information_schema and SHOW list them.
+"""Columns, indexes and constraints as information_schema and SHOW list them; the columns of the system tables.
 
-The columns of the tables of information_schema.
-
-Columns as SHOW COLUMNS and information_schema.COLUMNS describe them.
-
-Source: tidb pkg/table/column.go (NewColDesc), pkg/executor/infoschema_reader.go (dataForColumnsInTable).
-
-Indexes and constraints as information_schema and SHOW INDEX list them.
-
-Source: tidb pkg/executor/infoschema_reader.go (setDataForStatisticsInTable, keyColumnUsageInTable,
-setDataFromTableConstraints), pkg/executor/show.go (fetchShowIndex).
+Sources: tidb pkg/table/column.go (NewColDesc), pkg/executor/infoschema_reader.go (dataForColumnsInTable,
+setDataForStatisticsInTable, keyColumnUsageInTable, setDataFromTableConstraints), pkg/executor/show.go
+(fetchShowIndex).
 """
 
 from __future__ import annotations

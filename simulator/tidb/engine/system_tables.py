@@ -1,12 +1,7 @@
-"""information_schema, performance_schema and mysql.
+"""The tables of information_schema, performance_schema and mysql, made of the catalog when a query names them.
 
-The tables of information_schema, made of the catalog when a query names them (tidb pkg/executor/infoschema_reader.go).
-
-The tables about the cluster, its statistics and its statements are not here.
-
-Times of creation, statistics and the ids of tables are NULL or 0: the simulator does not keep them.
-
-What a TiDB server says of itself: character sets, collations, engines, processes, privileges.
+Times of creation, statistics and the ids of tables are NULL or 0: the simulator does not keep them. Tables about the
+cluster, its statistics and its statements are not here. Source: tidb pkg/executor/infoschema_reader.go.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""MySQL's functions of bytes.
+"""MySQL's functions of bytes: charsets, digits, addresses, hashes, encryption, and what a value says of itself.
 
-MySQL's functions that hash, encrypt and compress bytes (tidb pkg/expression/builtin_encryption.go).
-
-MySQL's functions of bytes: charsets, digits, addresses, and what a value says of itself.
+Source: tidb pkg/expression/builtin_encryption.go.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Compiled expressions: a function of a row, and the type of its values.
+"""Compiled expressions: a function of a row, the type of its values, and the statement in which it is evaluated.
 
-A value has one of MySQL's kinds, and each kind has one Python type. NULL is None in all of them.
-
-The statement in which expressions are evaluated: its clock, its sql_mode, its warnings.
+A value has one of MySQL's kinds, and each kind has one Python type. NULL is None in all of them. The statement has
+the clock, the sql_mode and the warnings.
 """
 
 from __future__ import annotations

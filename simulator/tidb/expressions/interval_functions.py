@@ -1,7 +1,4 @@
-"""MySQL's functions that add to and subtract from dates and times.
-
-Arguments and results of functions of dates and times.
-"""
+"""MySQL's functions that add to and subtract from dates and times; arguments and results of all functions of them."""
 
 from __future__ import annotations
 

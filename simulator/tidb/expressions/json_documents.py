@@ -1,6 +1,7 @@
-"""Values as JSON documents, which are texts that `functions.documents` dumps, with the types of their scalars.
+"""Values as JSON documents, and MySQL's JSON functions.
 
-MySQL's JSON functions. A JSON null is the text `null`; a path that does not exist gives NULL.
+A document is a text that `functions.documents` dumps, with the types of its scalars. A JSON null is the text `null`;
+a path that does not exist gives NULL.
 """
 
 from __future__ import annotations

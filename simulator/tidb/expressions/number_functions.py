@@ -1,8 +1,6 @@
-"""MySQL's functions of numbers.
+"""MySQL's functions of numbers: rounding, logarithms, powers, angles (tidb pkg/expression/builtin_math.go).
 
-Functions of doubles, and their results as text. All but TAN and COT may differ from Go's in the last bit.
-
-MySQL's functions of numbers: rounding, logarithms, powers, angles (tidb pkg/expression/builtin_math.go).
+Doubles but those of TAN and COT may differ from Go's in the last bit.
 """
 
 from __future__ import annotations

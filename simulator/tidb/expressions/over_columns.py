@@ -1,13 +1,8 @@
-"""Expressions of a table's definition, for one row and over columns.
+"""Expressions of a table's definition, for one row and over columns: generated columns, partitions, indexes, CHECKs.
 
-Functions of a row over columns of cells: each distinct row is computed once. Stored generated columns that rows lack.
-
-An expression that cannot be computed is an error only if there is a row.
-
-Expressions of a table's definition: generated columns, partitions, indexes, CHECK.
-
-They have been checked before (`expressions.trees.definition_tree`), and are compiled once for each definition. Their rows
-are those of the base table.
+They have been checked before (`expressions.trees.definition_tree`), and are compiled once for each definition. Over
+columns each distinct row is computed once, and an expression that cannot be computed is an error only if there is a
+row.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Comparisons and patterns of texts by collation, and conversions between texts and bytes.
+"""Comparisons and patterns of texts by collation, conversions to and from bytes, arguments of functions of texts.
 
 A binary string is a text with one character per byte. Bytes of a text that are not UTF-8 are lone surrogates.
-
-Arguments and results of functions of texts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Intervals (`INTERVAL … unit`) and their addition (TiDB: pkg/expression/builtin_time.go, pkg/types/time.go).
+"""Intervals (`INTERVAL … unit`), and sums and differences of moments and durations.
 
-Sums and differences of moments and durations (TiDB: pkg/expression/builtin_time.go).
+Sources: TiDB pkg/expression/builtin_time.go, pkg/types/time.go.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Paths into JSON documents, and the functions that change documents.
+"""Paths into JSON documents, as `$.a."b c"[last-1][0 to 2]**.c`, and functions that change and merge documents.
 
-Paths into JSON documents: `$.a."b c"[last-1][0 to 2]**.c` (TiDB: pkg/types/json_path_expr.go).
-
-JSON functions that change and merge documents (TiDB: pkg/expression/builtin_json.go).
+Sources: TiDB pkg/types/json_path_expr.go, pkg/expression/builtin_json.go.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Functions of texts and bits (TiDB: pkg/expression/builtin_string.go, builtin_math.go, builtin_info.go).
+"""Functions of texts and bits, and regular expressions, which RE2 computes, whose syntax Go shares.
 
-REGEXP functions (TiDB: pkg/expression/builtin_regexp.go), computed by RE2, whose syntax Go shares, and LIKE.
+Sources: TiDB pkg/expression/builtin_string.go, builtin_math.go, builtin_info.go, builtin_regexp.go.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
 """Moments and durations: their conversion from texts and numbers, time zones, the calendar.
 
-Conversions of texts and numbers to moments and durations, and time zones.
-
-Source: tidb pkg/expression/builtin_cast.go, pkg/types/time.go.
-
-Calendar arithmetic of TiDB (pkg/types/time.go, core_time.go).
-
-Functions exchange moments as texts `YYYY-MM-DD hh:mm:ss.ffffff` and durations as numbers of microseconds. A moment can
-have a year, month or day of 0.
+Functions exchange moments as texts `YYYY-MM-DD hh:mm:ss.ffffff` and durations as numbers of microseconds. A moment
+can have a year, month or day of 0. Sources: tidb pkg/expression/builtin_cast.go, pkg/types/time.go, core_time.go.
 """
 
 from __future__ import annotations

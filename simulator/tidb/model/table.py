@@ -1,7 +1,4 @@
-"""Tables as TiDB stores them, as frozen values.
-
-The unique keys of a table, and what is computed once of a definition.
-"""
+"""Tables as TiDB stores them, as frozen values, with their unique keys and what is computed once of a definition."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""TiDB's column types: codes, names, sizes and families. Everything that depends only on a type is in TYPES.
+"""TiDB's column types: codes, names, sizes and families; character sets and collations.
 
-TiDB's character sets and collations (TiDB: pkg/parser/charset/charset.go).
-
-The name of a collation begins with the name of its character set.
+Everything that depends only on a type is in TYPES. The name of a collation begins with the name of its character set
+(TiDB: pkg/parser/charset/charset.go).
 """
 
 from __future__ import annotations

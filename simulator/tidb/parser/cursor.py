@@ -1,12 +1,7 @@
-"""A cursor over the tokens of one SQL statement.
+"""A cursor over the tokens of one SQL statement, from which parsing functions take words, names, literals, lists.
 
-The parsing functions call it to take words, names, literals and lists. It raises SchemaError with line and column where
-the next token does not fit.
-
-Words that are no names without back-quotes.
-
-After a `.` and between back-quotes any word is a name. Elsewhere no word of RESERVED is a name, and no word of
-NOT_CALLED is the name of a function.
+It raises SchemaError with line and column where the next token does not fit. After a `.` and between back-quotes any
+word is a name. Elsewhere no word of RESERVED is a name, and no word of NOT_CALLED is the name of a function.
 """
 
 from __future__ import annotations

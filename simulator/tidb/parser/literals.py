@@ -1,7 +1,4 @@
-"""Parse literals: strings, numbers, hexadecimal and bit literals, with the values of TiDB's lexer.
-
-Parse units of time, and calls of the time functions that have a grammar of their own.
-"""
+"""Parse literals with the values of TiDB's lexer, units of time, and time functions with a grammar of their own."""
 
 from __future__ import annotations
 

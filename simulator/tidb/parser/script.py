@@ -2,8 +2,6 @@
 
 Only quotes and comments decide where a statement ends. A versioned comment is part of its statement. A comment line
 `-- fails 1062` before a statement names the error that it must raise.
-
-Split texts into statements, and run a parser over all tokens of a statement.
 """
 
 from __future__ import annotations

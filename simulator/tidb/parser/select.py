@@ -1,8 +1,7 @@
 """Parse one SELECT, TABLE or VALUES into text and tree.
 
-TiDB restores the options in its own order (pkg/parser/ast/dml.go, SelectStmt.Restore).
-
-The names of a query's columns, for views: aliases, names of columns, what `*` stands for.
+TiDB restores the options in its own order (pkg/parser/ast/dml.go, SelectStmt.Restore). The columns of a view have the
+names of its query: aliases, names of columns, what `*` stands for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Split a text into tokens: sqlglot's tokenizer for MySQL with TiDB's words.
 
-Versioned comments are opened exactly where TiDB executes their content.
-
-The plain literals of a statement, and its text without them, which statements of a program share.
+Versioned comments are opened exactly where TiDB executes their content. Statements of a program that differ in plain
+literals share the text without them.
 """
 
 from __future__ import annotations

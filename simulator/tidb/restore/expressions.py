@@ -1,9 +1,7 @@
-"""Restore expressions, as TiDB's Restore (pkg/parser/ast/{expressions,functions}.go) under the flags of TiCDC's DDL sink.
+"""Restore expressions, names and strings, as TiDB's Restore does under the flags of TiCDC's DDL sink.
 
 Keywords are in upper case, names in back-quotes, strings in single quotes with their charset, without spaces around
-symbols.
-
-Quote names and strings as TiDB does.
+symbols (pkg/parser/ast/{expressions,functions}.go).
 """
 
 from __future__ import annotations

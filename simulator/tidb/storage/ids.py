@@ -1,23 +1,16 @@
-"""Ids: their allocators, those that TiDB assigns, and sequences.
-
-Id allocators of a table (tidb pkg/meta/autoid/autoid.go).
+"""Ids that TiDB assigns: AUTO_INCREMENT, AUTO_RANDOM, `_tidb_rowid`, and the values of sequences.
 
 A server reserves a cache of 30,000 ids at a time. It loses the rest of the cache after a restart, after ALTER TABLE …
-AUTO_INCREMENT, and when a statement needs more ids than are left. TiDB enlarges the cache of a busy server (NextStep);
-this is not simulated.
+AUTO_INCREMENT, and when a statement needs more ids than are left (tidb pkg/meta/autoid/autoid.go). TiDB enlarges the
+cache of a busy server (NextStep); this is not simulated. An id is never assigned twice, even if its row is deleted.
 
-Ids that TiDB assigns: AUTO_INCREMENT, AUTO_RANDOM and `_tidb_rowid`.
+AUTO_INCREMENT and `_tidb_rowid` share one allocator unless AUTO_ID_CACHE is 1, so AUTO_INCREMENT has gaps in tables
+that store rows under `_tidb_rowid` (tidb pkg/meta/model/table.go, SepAutoInc, since 6.4.0; before it the two always
+share one). An AUTO_RANDOM id is sign, shard and counter (pkg/meta/autoid, ShardIDFormat).
 
-An id is never assigned twice, even if its row is deleted. AUTO_INCREMENT and `_tidb_rowid` share one allocator unless
-AUTO_ID_CACHE is 1, so AUTO_INCREMENT has gaps in tables that store rows under `_tidb_rowid` (tidb
-pkg/meta/model/table.go, SepAutoInc, since 6.4.0; before it the two always share one). An AUTO_RANDOM id is sign, shard
-and counter (pkg/meta/autoid, ShardIDFormat).
-
-The values of a sequence: what a server has reserved of them, and what it has given (tidb pkg/meta/autoid/autoid.go,
-alloc4Sequence, CalcSequenceBatchSize; pkg/table/tables/tables.go, GetSequenceNextVal, SetSequenceVal).
-
-Values are outside of transactions. A server reserves CACHE of them at a time, and loses the rest when the sequence is
-altered.
+Values of a sequence are outside of transactions. A server reserves CACHE of them at a time, and loses the rest when
+the sequence is altered (autoid.go, alloc4Sequence, CalcSequenceBatchSize; pkg/table/tables/tables.go,
+GetSequenceNextVal, SetSequenceVal).
 """
 
 from __future__ import annotations

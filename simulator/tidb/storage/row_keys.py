@@ -1,16 +1,12 @@
-"""The keys of one row: its handle and its entries in unique indexes.
+"""The keys of a row: its handle and its entries in unique indexes, for one row or as columns of many.
 
-`tidb.keys` encodes columns of rows by the same rules; a property test holds both to each other. A key with NULL has no
-entry, and conflicts with none.
+`tidb.keys` encodes columns of rows by the same rules; a property test holds both to each other. A key with NULL has
+no entry, and conflicts with none.
 
-Multi-valued indexes: `(CAST(… AS SIGNED ARRAY))`, which have an entry for each value of a JSON array.
-
-Each value has to be of the type. In a unique index no two rows have a value in common.
-
-Sources: tidb v8.5 pkg/expression/builtin_cast.go castJSONAsArrayFunctionSig, convertJSON2Tp; pkg/table/tables/index.go
-getIndexedValue; pkg/executor/insert_common.go completeError.
-
-Keys of many rows, as columns: those that `storage.row_keys` gives one by one.
+A multi-valued index, `(CAST(… AS SIGNED ARRAY))`, has an entry for each value of a JSON array. Each value has to be
+of the type; in a unique index no two rows have a value in common (tidb v8.5 pkg/expression/builtin_cast.go
+castJSONAsArrayFunctionSig, convertJSON2Tp; pkg/table/tables/index.go getIndexedValue; pkg/executor/insert_common.go
+completeError).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The trees of queries: SELECT, set operations, WITH (tidb pkg/parser/ast/dml.go).
+"""The trees of queries and of statements that change rows: SELECT, set operations, WITH, INSERT, UPDATE, DELETE.
 
-The statements that change rows: INSERT, REPLACE, UPDATE, DELETE (tidb pkg/parser/ast/dml.go).
+Source: tidb pkg/parser/ast/dml.go.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Convert text to JSON and VECTOR.
+"""Convert texts to JSON, VECTOR, strings, ENUM and SET, with null for what strict mode would reject.
 
-Equal documents have equal texts: keys are sorted by bytes, and the last of equal keys counts.
-
-Convert values to strings, ENUM and SET, with null for what strict mode would reject.
-
-The TiDB text of binary columns is the Latin-1 text of their bytes.
+Equal documents have equal texts: keys are sorted by bytes, and the last of equal keys counts. The TiDB text of binary
+columns is the Latin-1 text of their bytes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Single dates and times: durations, and texts in any spelling of MySQL.
+"""Single dates, times and durations, in any spelling of MySQL, to TiDB text.
 
-Parse and print single TIMEs, as tidb pkg/types/time.go does. A duration is in microseconds.
-
-Convert single dates and times in any spelling of MySQL to TiDB text.
-
-The result is None for what strict mode rejects, except zero dates, which dumps and schemas may contain.
+A duration is in microseconds (tidb pkg/types/time.go). The result is None for what strict mode rejects, except zero
+dates, which dumps and schemas may contain.
 """
 
 from __future__ import annotations

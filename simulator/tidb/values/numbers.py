@@ -1,10 +1,6 @@
-"""Convert texts and numbers to the numeric types.
+"""Convert texts and numbers to the numeric types, with null for what strict mode would reject.
 
-Convert texts and numbers to integers, FLOAT, DOUBLE, BIT and YEAR, with null for what strict mode would reject.
-
-Convert text and Arrow's decimals to DECIMAL.
-
-Values are rounded half away from zero and padded to the scale. The result is null for too many digits before the point.
+Decimals are rounded half away from zero and padded to the scale; null stands for too many digits before the point.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Rows of Canal-JSON.
+"""Rows, DDL statements and watermarks of Canal-JSON.
 
-The rows of one operation are joined from constants and columns in one call, never row by row.
-
-DDL statements and watermarks of Canal-JSON, in the same form in all releases.
-
-`data` precedes `old` here, whatever the order in rows (tiflow: canal_json_message.go JSONMessage, a struct that
-encoding/json or goccy/go-json writes).
+The rows of one operation are joined from constants and columns in one call, never row by row. Statements and
+watermarks have the same form in all releases; in them `data` precedes `old`, whatever the order in rows (tiflow:
+canal_json_message.go JSONMessage, a struct that encoding/json or goccy/go-json writes).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """`schema` of Debezium's messages: Kafka Connect's description of `payload`, the same for all rows of a table.
 
-Defaults of columns: in schemas, and in place of NULL, which releases from 8.5.1 on take for the default.
-
-`schema_default` is the JSON of `default` in a column's schema, `null_text` what stands for NULL.
+A column's default is in its schema (`schema_default`), and stands for NULL in releases from 8.5.1 on, which take NULL
+for the default (`null_text`).
 """
 
 from __future__ import annotations

@@ -2,14 +2,10 @@
 
 * DECIMAL is a float of 64 bits; BIGINT UNSIGNED wraps around into 64 bits with a sign.
 * DATE is days, DATETIME milliseconds or, with more than three decimals, microseconds since 1970, TIME microseconds;
-  TIMESTAMP is text in UTC. A DATE, DATETIME or TIMESTAMP that Go cannot read (`0000-00-00`) is NULL, or 1970 in a
-  column that is NOT NULL.
+  TIMESTAMP is text in UTC. A DATE, DATETIME or TIMESTAMP that Go's time.Parse cannot read (`0000-00-00`, months and days
+  that do not exist) is NULL, or 1970 in a column that is NOT NULL.
 * BIT(1) is true or false. Other bits are bytes, the lowest first. Bytes are base64.
 * ENUM and SET are their texts.
-
-Dates and times as Debezium counts them: days, milliseconds and microseconds, from texts of a fixed width.
-
-Go's time.Parse refuses months and days that do not exist; such values are marked here.
 """
 
 from __future__ import annotations

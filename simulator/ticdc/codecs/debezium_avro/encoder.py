@@ -1,17 +1,12 @@
-"""Keys and values of Debezium's rows in Avro.
+"""Rows, DDL statements and watermarks of Debezium in Avro.
 
-A row is encoded by columns, as in `avro`: fields follow each other without separators. Every column is a union of null
-and its type.
+A row is encoded by columns, as in `avro`: fields follow each other without separators, and every column is a union of
+null and its type. Values are those of `debezium.values`, with a column's default in place of NULL, but for numbers:
+DECIMAL and BIGINT UNSIGNED keep their digits.
 
-DDL statements and watermarks of Debezium in Avro, which need enable-tidb-extension and avro-enable-watermark.
-
-TiCDC makes Debezium's JSON and reads it back for Avro. The first schema of each kind stays for good, so that `source` has
-the name of the first statement's database in the schema of all.
-
-Values of Debezium in Avro's binary encoding, for whole columns.
-
-They are those of `debezium.values`, with a column's default in place of NULL, but for numbers: DECIMAL and BIGINT
-UNSIGNED keep their digits.
+Statements and watermarks need enable-tidb-extension and avro-enable-watermark. TiCDC makes Debezium's JSON and reads
+it back for Avro. The first schema of each kind stays for good, so that `source` has the name of the first statement's
+database in the schema of all.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""Keys and values of Open Protocol's rows, DDL statements and watermarks, before framing.
+"""Rows, DDL statements and watermarks of Open Protocol, and their framing into messages.
 
 A row is encoded by itself; framing decides which rows share a message. With only-output-updated-columns `p` lists the
 columns that an UPDATE changes: images are compared, and the release decides what is written (tiflow v8.5.3:
 pkg/sink/codec/internal/message_key.go, pkg/sink/codec/open/open_protocol_message.go; ticdc v8.5.4:
 pkg/sink/codec/open/codec.go).
 
-Framing of Open Protocol: rows → Kafka messages.
-
-A key is version 1 as 8 bytes, then the length (8 bytes) and JSON of each row; a value is the same without the version.
-TiCDC opens a message if there is none, if the last one holds max-batch-size rows, or if its Length() (key, value, 36
-bytes) and the new row (key, value and 16 bytes) exceed max-message-bytes (tiflow:
+A key is version 1 as 8 bytes, then the length (8 bytes) and JSON of each row; a value is the same without the
+version. TiCDC opens a message if there is none, if the last one holds max-batch-size rows, or if its Length() (key,
+value, 36 bytes) and the new row (key, value and 16 bytes) exceed max-message-bytes (tiflow:
 pkg/sink/codec/open/open_protocol_encoder.go). Old releases do not count the 36 bytes; before 4.0.9 a message is sent
 when it has 4 MiB (tiflow v4.0.8: cdc/sink/mq.go).
 """

@@ -2,8 +2,7 @@
 
 The schema is a union of named types, of which a message is the last; `data` and `old` are maps, here in the order of
 their names (TiCDC's is that of a Go map). Integers are longs, BIGINT UNSIGNED a record around a long that wraps.
-
-Avro's binary encoding of numbers and texts, by columns and one by one (avro.apache.org: specification).
+Numbers and texts are in Avro's binary encoding, by columns and one by one (avro.apache.org: specification).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Relations that filter rows, or lock them.
 
-Relations that filter their rows: by a path to those of a table, by a hash of keys, and by conditions.
-
-SELECT … FOR UPDATE and FOR SHARE (tidb pkg/planner/core/logical_plan_builder.go, buildSelect).
-
-TiDB knows FOR SHARE and SKIP LOCKED, and does nothing for them.
+Rows are filtered by a path to those of a table, by a hash of keys, and by conditions. SELECT … FOR UPDATE locks rows;
+TiDB knows FOR SHARE and SKIP LOCKED, and does nothing for them (tidb pkg/planner/core/logical_plan_builder.go,
+buildSelect).
 """
 
 from __future__ import annotations

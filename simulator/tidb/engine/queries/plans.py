@@ -1,11 +1,8 @@
 """Queries as statements: how they are compiled, and which plans are kept.
 
-Plans of queries. That of columns by an integer handle is kept, and takes another integer each time (tidb
-pkg/planner/core/plan_cache.go, point_get_plan.go).
-
-Queries as statements: their results, and the rows that UPDATE and DELETE change.
-
-Compiles the expressions and queries of a statement.
+The plan of columns by an integer handle is kept, and takes another integer each time (tidb
+pkg/planner/core/plan_cache.go, point_get_plan.go). UPDATE and DELETE find the rows that they change by the same
+plans.
 """
 
 from __future__ import annotations

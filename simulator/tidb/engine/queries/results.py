@@ -1,10 +1,6 @@
-"""The columns of a result: what a client is told and sent, and their names in other clauses.
+"""The columns of a result: what a client is told of them and sent, and their names in other clauses.
 
-What a client is told of a query's columns, and sent of their values.
-
-The names of the select list in GROUP BY, HAVING and ORDER BY.
-
-ORDER BY prefers the names of the select list to those of the sources, GROUP BY and HAVING prefer the sources.
+ORDER BY prefers the names of the select list to those of the sources; GROUP BY and HAVING prefer the sources.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """UNION, EXCEPT and INTERSECT, and the keys by which rows are sorted and told apart.
 
-UNION, EXCEPT and INTERSECT.
-
-Keys by which values are sorted and told apart, for ORDER BY, GROUP BY and DISTINCT.
-
-Values that are equal in TiDB have equal keys, and smaller values have smaller keys. NULL comes first.
+ORDER BY, GROUP BY and DISTINCT use the same keys: values that are equal in TiDB have equal keys, and smaller values
+have smaller keys. NULL comes first.
 """
 
 from __future__ import annotations

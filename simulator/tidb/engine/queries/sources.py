@@ -1,8 +1,7 @@
 """The sources of FROM as relations: tables, views, derived tables, tables of WITH, and joins of them.
 
-Views as DESCRIBE and information_schema describe them: by the columns of their query.
-
-The tables of information_schema in FROM, whose names are searched without regard to case, and sorted with regard to it.
+A view is described by the columns of its query. Names in information_schema are searched without regard to case, and
+sorted with regard to it.
 """
 
 from __future__ import annotations

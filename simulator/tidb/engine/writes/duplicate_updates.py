@@ -1,14 +1,8 @@
-"""Rows of a SELECT that are inserted, and ON DUPLICATE KEY UPDATE.
+"""ON DUPLICATE KEY UPDATE: assignments over the stored row, the new row and the rows of a SELECT that are inserted.
 
-The rows of INSERT … SELECT, with the names that ON DUPLICATE KEY UPDATE may use beside those of the table.
-
-These are the names of the query's columns, and for a plain SELECT columns of its sources (tidb
-pkg/planner/core/planbuilder.go, buildSelectPlanOfInsert).
-
-ON DUPLICATE KEY UPDATE: assignments over the stored row, the new row and the rows of a SELECT.
-
-They take effect from left to right (tidb pkg/executor/insert.go, doDupRowUpdate). A name means a column of the table, or
-one of the SELECT (pkg/planner/core/planbuilder.go, buildInsert).
+Assignments take effect from left to right (tidb pkg/executor/insert.go, doDupRowUpdate). A name means a column of the
+table, or one of the SELECT: of its result, and for a plain SELECT of its sources (pkg/planner/core/planbuilder.go,
+buildInsert, buildSelectPlanOfInsert).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""LOAD DATA LOCAL: the rows of a file, which its client sends.
+"""LOAD DATA LOCAL: the rows and fields of a file, which its client sends.
 
-LOCAL without REPLACE means IGNORE: values that do not fit, NULLs and rows with too few or too many fields are warnings. With
-REPLACE they are errors in strict mode. Columns without a field are NULL, and the current time for a time that is NOT NULL
-(tidb pkg/executor/load_data.go, parserData2TableData).
-
-The rows and fields of a file of LOAD DATA (tidb pkg/lightning/mydump/csv_parser.go).
+LOCAL without REPLACE means IGNORE: values that do not fit, NULLs and rows with too few or too many fields are
+warnings. With REPLACE they are errors in strict mode. Columns without a field are NULL, and the current time for a
+time that is NOT NULL (tidb pkg/executor/load_data.go, parserData2TableData; pkg/lightning/mydump/csv_parser.go).
 """
 
 from __future__ import annotations

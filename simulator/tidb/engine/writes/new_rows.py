@@ -1,6 +1,6 @@
-"""The rows of INSERT … VALUES: each value is a literal, DEFAULT or an expression (tidb pkg/executor/insert_common.go).
+"""The rows of INSERT … VALUES: each value is a literal, DEFAULT or an expression, and ids are assigned where they lack.
 
-The ids of a statement's new rows, and `_tidb_rowid` of each (tidb pkg/executor/insert_common.go).
+Source: tidb pkg/executor/insert_common.go.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
 """Writes rows of a table in a transaction: their partitions, handles, unique keys, CHECKs and locks.
 
 A statement locks the rows that it writes or leaves unchanged, and their unique keys (tidb pkg/executor/write.go,
-addUnchangedKeysForLockByRow; pkg/session/txn.go, KeysNeedToLock). It looks for duplicates in the order of the handle and
-the unique indexes (pkg/executor/batch_checker.go, getKeysNeedCheckOneRow).
-
-The foreign keys between the tables of a catalog.
-
-CHECK constraints.
+addUnchangedKeysForLockByRow; pkg/session/txn.go, KeysNeedToLock). It looks for duplicates in the order of the handle
+and the unique indexes (pkg/executor/batch_checker.go, getKeysNeedCheckOneRow).
 
 A row violates a CHECK whose condition is false, not one whose condition is unknown. A table has the CHECKs that were
-defined while tidb_enable_check_constraint was on. They apply whatever the variable is later (tidb
-pkg/table/tables/tables.go, CheckRowConstraint; since 7.2.0).
+defined while tidb_enable_check_constraint was on, whatever the variable is later (pkg/table/tables/tables.go,
+CheckRowConstraint; since 7.2.0).
 """
 
 from __future__ import annotations

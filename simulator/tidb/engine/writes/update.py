@@ -1,13 +1,10 @@
 """UPDATE and DELETE.
 
-UPDATE.
-
-Every expression sees the rows as they were before the statement, also the columns that the statement assigns (TiDB's
-documentation, "MySQL compatibility": UPDATE takes the original values). Rows change one after another; one that is
-matched several times changes once. Under two aliases of a table it changes by both, the second time from what the first
-made of it (tidb pkg/executor/update.go).
-
-DELETE. Each matched row is deleted once (tidb pkg/executor/delete.go).
+Every expression of UPDATE sees the rows as they were before the statement, also the columns that the statement
+assigns (TiDB's documentation, "MySQL compatibility": UPDATE takes the original values). Rows change one after
+another; one that is matched several times changes once. Under two aliases of a table it changes by both, the second
+time from what the first made of it (tidb pkg/executor/update.go). DELETE removes each matched row once
+(pkg/executor/delete.go).
 """
 
 from __future__ import annotations

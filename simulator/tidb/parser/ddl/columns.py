@@ -1,14 +1,9 @@
 """Parse a column definition: name, type and options.
 
-Parse the values of DEFAULT, ON UPDATE and SET DEFAULT of a column.
-
-After DEFAULT, TiDB accepts literals, the current time, the next value of a sequence and function calls, with or without
+A type is read in every spelling that TiDB knows, with the sizes, charsets and flags that the spelling implies. After
+DEFAULT, TiDB accepts literals, the current time, the next value of a sequence and function calls, with or without
 parentheses, and no other expression (TiDB v8.5: pkg/parser/parser.y, DefaultValueExpr). ALTER COLUMN … SET DEFAULT
 accepts any expression in parentheses (AlterTableSpec).
-
-Parse the type of a column, in every spelling that TiDB knows.
-
-The sizes, charsets and flags that a spelling implies are filled in here.
 """
 
 from __future__ import annotations

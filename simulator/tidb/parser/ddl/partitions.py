@@ -1,9 +1,7 @@
-"""Parse PARTITION BY, and make the checks of TiDB's parser, which do not need the table.
+"""Parse PARTITION BY and the specs of ALTER TABLE about partitions, with the checks that do not need the table.
 
 Expressions, bounds and values are kept as SQL text and as TiDB writes them back. The checks cover counts, kinds of
 values and their widths (TiDB: pkg/parser/ast/ddl.go, PartitionOptions.Validate).
-
-Parse the specs of ALTER TABLE that are about partitions.
 """
 
 from __future__ import annotations
