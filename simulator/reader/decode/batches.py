@@ -18,7 +18,8 @@ from simulator.files import PARSE_ERRORS
 from simulator.reader.decode import DECODERS, decode, protocol_of
 from simulator.reader.decode.decoder import SchemaMemory
 from simulator.reader.decode.go_json import parse
-from simulator.reader.decode.json_columns import FramedEvents, JsonColumns, Objects, ReadRows, RowPlan, RowShape
+from simulator.reader.decode.json_columns import JsonColumns, Objects, ReadRows, RowPlan, RowShape
+from simulator.reader.decode.json_cuts import FramedEvents
 from simulator.reader.decode.row_wise import ReadClaimCheck, decode_records, iterate_records
 from simulator.reader.decode.stream_events import RowEvent, TableSchemas, event_layout
 from simulator.reader.frame import EVENT_SCHEMA, UNREADABLE, Layout

@@ -20,16 +20,8 @@ from simulator.reader.decode.cell_texts import REAL, SIGNED, TEXT, TRUTH, Cell
 from simulator.reader.decode.connect_texts import CONNECT
 from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
 from simulator.reader.decode.go_json import Digits, integer, members, parse, text
-from simulator.reader.decode.json_columns import (
-    CutEvents,
-    FramedEvents,
-    JsonColumns,
-    Number,
-    Outline,
-    Shared,
-    cut,
-    joined,
-)
+from simulator.reader.decode.json_columns import JsonColumns, Outline
+from simulator.reader.decode.json_cuts import CutEvents, FramedEvents, Number, Shared, cut, joined
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
 

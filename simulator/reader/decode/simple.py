@@ -29,7 +29,8 @@ from simulator.reader.decode.decoder import (
     zero,
 )
 from simulator.reader.decode.go_json import members, parse, text
-from simulator.reader.decode.json_columns import FramedEvents, JsonColumns, Number, Outline, bytes_at, cut
+from simulator.reader.decode.json_columns import JsonColumns, Outline
+from simulator.reader.decode.json_cuts import FramedEvents, Number, bytes_at, cut
 from simulator.reader.decode.stream_events import (
     ColumnInfo,
     DdlEvent,
