@@ -20,6 +20,7 @@ from support.budget import Budget
 from support.cut_short import two_tables, whole
 from support.java_programs import debezium_reader, flink
 from support.kafka_fixture import kafka, kafka_directory
+from support.served import connect, said, start
 
 from simulator.api import pytest_plugin
 from simulator.nesting import allow_deep_nesting
@@ -27,7 +28,19 @@ from simulator.nesting import allow_deep_nesting
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["debezium_reader", "flink", "kafka", "kafka_directory", "pytest_addoption", "spark", "two_tables", "whole"]
+__all__ = [
+    "connect",
+    "debezium_reader",
+    "flink",
+    "kafka",
+    "kafka_directory",
+    "pytest_addoption",
+    "said",
+    "spark",
+    "start",
+    "two_tables",
+    "whole",
+]
 
 ROOT = Path(__file__).parent.parent
 

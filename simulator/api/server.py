@@ -10,6 +10,7 @@ from ssl import SSLContext
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from simulator import tso
 from simulator.api.python_values import PythonValue
 from simulator.api.session import TiCDC
 from simulator.errors import DeliveryError, SimulatorError, SqlError, UserError, did_you_mean
@@ -59,9 +60,18 @@ class TiCDCServer:
         self._data = data
         if data is not None:
             data.restore(self._live, resume)
+        upstream = self._live.upstream()
+        self._live.replace_upstream(upstream.live())
+        self.changefeeds = ticdc.changefeeds(upstream)
+        """All changefeeds; that of the `TiCDC` is `default`."""
+
+        if data is not None:
+            self.changefeeds.history.forget(data.replayed, tso.compose(self._live.position.now_ms) - 1)
         self._after_delivery = after_delivery
         self._real_time = real_time
-        self.database = SharedDatabase(self._live, _clock_ms if real_time else None, data, refuse_commits)
+        self.database = SharedDatabase(
+            self.changefeeds, upstream, _clock_ms if real_time else None, data, refuse_commits
+        )
         sends = real_time or self._live.output.name != "memory"
         self._tell, self._told = tell, False
         self._server = Server(
@@ -180,7 +190,7 @@ class TiCDCServer:
                 f"PROCEDURE ticdc.{call.name} does not exist.{did_you_mean(call.name, CALLS)} Known: {known}",
             )
         try:
-            CALLS[call.name](self._ticdc, *call.arguments)
+            CALLS[call.name](self, *call.arguments)
             if self._data is not None:
                 self._data.checkpoint(self._live.watermark)
         except SqlError:
@@ -227,16 +237,16 @@ class ServedDatabase:
         self.server.wait(duration)
 
 
-def _fault(ticdc: TiCDC, name: str = "", *keys: str) -> None:
+def _fault(server: TiCDCServer, name: str = "", *keys: str) -> None:
     if not name:
         raise UserError("the name of a fault is expected, such as ticdc.fault('restart')")
-    ticdc.fault(name, **key_values(keys))
+    server._ticdc.fault(name, **key_values(keys))
 
 
 CALLS: dict[str, Callable[..., None]] = {
     "fault": _fault,
-    "wait": TiCDC.wait,
-    "watermark": lambda ticdc: ticdc.open_changefeed.resolve(),
+    "wait": lambda server, duration: server._ticdc.wait(duration),
+    "watermark": lambda server: server.changefeeds.resolve(),
 }
 
 

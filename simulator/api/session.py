@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,28 +16,24 @@ from typing import Any, Self
 
 from simulator import releases, tso
 from simulator.api.python_values import PythonValue, Result, python_values, result_of
+from simulator.changefeeds.changefeeds import Changefeeds
+from simulator.changefeeds.sinks import Sinks
+from simulator.changefeeds.spec import Config, compiled
+from simulator.changefeeds.stream import ChangefeedStream
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
-from simulator.reader.decode import Event, Watermark
-from simulator.reader.event_lines import MessageReader
+from simulator.reader.decode import Event
 from simulator.reader.records import Record
-from simulator.reader.storage.directory import StorageDirectory
-from simulator.reader.storage.events import FileEvent
-from simulator.reader.storage.events import events as file_events
-from simulator.reader.storage.schema_files import TableSchema
-from simulator.releases import Release
 from simulator.run import expectations, library
 from simulator.run import scenario as scenarios
 from simulator.run.open_changefeed import OpenChangefeed
-from simulator.run.outputs import FilesOutput, KafkaOutput, MemoryOutput, Output, StorageOutput
 from simulator.run.plan.step import ChangefeedStopped
 from simulator.run.scenario import Scenario
 from simulator.run.steps.fault import fault_step
 from simulator.run.steps.wait import WaitStep
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, to_time_zone
-from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.memory import Message
-from simulator.ticdc.changefeed import Changefeed, load, load_file
+from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import Schema
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo
@@ -71,7 +66,7 @@ class TiCDC:
         architecture: str | None = None,
         *,
         sink_uri: str | None = None,
-        config: str | Path | Mapping[str, Any] | None = None,
+        config: Config = None,
         tz: str | None = None,
         start_ts: int | str | None = None,
         resolved_interval: str | None = None,
@@ -100,25 +95,25 @@ class TiCDC:
         """
         kind, _, tag = release.rpartition(":")
         release_facts = releases.find(tag, kind or architecture)
-        self._release, self._changefeed = (
-            release_facts,
-            _changefeed(sink_uri, config, release_facts, assumed_uri, to_time_zone(tz or "")),
-        )
+        self._release, self.time_zone = release_facts, to_time_zone(tz or "")
+        changefeed = compiled(sink_uri, config, release_facts, assumed_uri, self.time_zone)
         if fixtures is not None and send:
             raise UserError("fixtures and send exclude each other: choose one")
-        self._sent: list[Message] = []
-        self._kafka_timeout = kafka_timeout
-        self._reader = MessageReader(self._changefeed.codec.protocol)
-        self._read: set[tuple[str, int]] = set()
-        """Paths and row numbers of the events of files that `events` has returned."""
-
-        self._live = OpenChangefeed(
-            self._output(fixtures, fixtures_format, send),
-            release_facts,
-            None if start_ts is None else tso.start_ts(str(start_ts)),
-            DEFAULT_RESOLVED_INTERVAL_MS if resolved_interval is None else tso.duration_ms(resolved_interval),
-            seed,
-            keep_history,
+        self._interval_ms = (
+            DEFAULT_RESOLVED_INTERVAL_MS if resolved_interval is None else tso.duration_ms(resolved_interval)
+        )
+        directory = None if fixtures is None else Path(fixtures)
+        self.sinks, sent = Sinks(send, directory, fixtures_format, kafka_timeout), list[Message]()
+        self.stream = ChangefeedStream(
+            OpenChangefeed(
+                self.sinks.output(changefeed, release_facts, sent),
+                release_facts,
+                None if start_ts is None else tso.start_ts(str(start_ts)),
+                self._interval_ms,
+                seed,
+                keep_history,
+            ),
+            sent,
         )
         self._seed = seed
         self._any_database = databases is None
@@ -157,7 +152,8 @@ class TiCDC:
         for invalid steps, and ExpectationError for a failed step `expect`.
         """
         loaded = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
-        live, before = self._open(), len(self._sent)
+        live, sent_messages = self._open(), self.stream.sent
+        before = len(sent_messages)
         sent = live.faults.records
         start_ms = live.position.now_ms
         results = live.play(*loaded.steps)
@@ -166,16 +162,16 @@ class TiCDC:
         if self._changefeed.storage is None:
             injections = [each for each in live.faults.injections if each.records >= sent]
             sent_events = expectations.of_messages(
-                self._sent[before:],
-                self._reader,
+                sent_messages[before:],
+                self.stream.reader,
                 [replace(each, records=each.records - sent) for each in injections],
-                {number: schema.text for number, schema in self.schemas.items()},
+                self.stream.schema_texts,
             )
         elif any(each.expectation.about_messages for each in expected):
             if self._changefeed.codec.protocol == "csv" and not self._changefeed.codec.csv.include_commit_ts:
                 raise UserError("a step `expect` needs the time of each row: set include-commit-ts of [sink.csv]")
             live.resolve()
-            sent_events = expectations.of_files(self._file_events())
+            sent_events = expectations.of_files(self.stream.file_events())
         else:
             sent_events = expectations.SentEvents()
         expectations.check(expected, start_ms, sent_events, (job for result in results for job in result.jobs))
@@ -186,24 +182,8 @@ class TiCDC:
         They end with a watermark above everything so far in every partition, if the protocol has watermarks, unless
         `watermark` is false.
         """
-        taken = self._taken(watermark)
-        for message in taken:
-            self._reader.skip(message)
-        return taken
-
-    def _taken(self, watermark: bool) -> list[Message]:
-        live = self._open()
-        if self._changefeed.storage is not None:
-            raise UserError("there are no messages: the changefeed writes files to its storage; `events` reads them")
-        live.deliver()
-        if watermark:
-            live.resolve()
-        taken, bases = list(self._sent), self._first_offsets()
-        self._sent.clear()
-        return [
-            replace(message, offset=message.offset + bases.get((message.topic, message.partition), 0))
-            for message in taken
-        ]
+        self._open()
+        return self.stream.messages(watermark)
 
     def events(self, watermark: bool = True) -> list[Event]:
         """Return `messages` decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.reader.decode`.
@@ -211,11 +191,8 @@ class TiCDC:
         Of a changefeed that writes files, they are those of new files and of `metadata`, table version by table version.
         Raises UserError for a file that cannot be read.
         """
-        if self._changefeed.storage is not None:
-            return self._new_file_events(watermark)
-        messages = self._taken(watermark)
-        schemas = {number: schema.text for number, schema in self.schemas.items()}
-        return [event for message in messages for event in self._reader.events(message, schemas)]
+        self._open()
+        return self.stream.events(watermark)
 
     def files(self, watermark: bool = True) -> dict[str, bytes]:
         """Return the files of the storage by their paths, sorted.
@@ -223,33 +200,8 @@ class TiCDC:
         They have all rows so far, and `metadata` is above them, unless `watermark` is false.
         Raises UserError for a changefeed that sends messages.
         """
-        live = self._open()
-        if self._changefeed.storage is None:
-            raise UserError("there are no files: the changefeed sends messages to Kafka; `messages` returns them")
-        if watermark:
-            live.resolve()
-        storage = ExternalStorage(self._changefeed.storage.uri, "sink-uri")
-        return {path: storage.read(path) or b"" for path, _ in sorted(storage.files())}
-
-    def _new_file_events(self, watermark: bool) -> list[Event]:
-        live = self._open()
-        if watermark:
-            live.resolve()
-        events: list[Event] = []
-        for each in self._file_events():
-            if isinstance(each.event, UserError):
-                raise UserError(f"{each.path}: {each.event}")
-            if (each.path, each.row) not in self._read and not isinstance(each.event, TableSchema):
-                events.append(each.event)
-                if not isinstance(each.event, Watermark):
-                    self._read.add((each.path, each.row))
-        return events
-
-    def _file_events(self) -> Iterator[FileEvent]:
-        """Yield the events of all files so far."""
-        assert self._changefeed.storage is not None
-        storage = ExternalStorage(self._changefeed.storage.uri, "sink-uri")
-        return file_events(StorageDirectory(storage, self._changefeed))
+        self._open()
+        return self.stream.files(watermark)
 
     def rows(self, table: str) -> list[dict[str, PythonValue]]:
         """Return the rows of `db.table`, ordered by its key, with values as in `python_values`.
@@ -317,24 +269,27 @@ class TiCDC:
 
     def reconnect(self) -> None:
         """Connect to Kafka or the storage anew after a DeliveryError; raises DeliveryError if it does not answer."""
-        self._open().reconnect(self._output(None, "", send=True))
+        sinks = replace(self.sinks, sends=True, fixtures=None)
+        self._open().reconnect(sinks.output(self._changefeed, self._release, self.stream.sent))
 
-    def _output(self, fixtures: str | Path | None, fixtures_format: str, send: bool) -> Output:
-        changefeed, sent = self._changefeed, self._sent
-        if changefeed.storage is not None:
-            if fixtures is not None:
-                raise UserError("fixtures hold the messages of Kafka: a storage sink writes the files of its sink-uri")
-            return StorageOutput(changefeed, self._release)
-        if fixtures is not None:
-            return FilesOutput(changefeed, Path(fixtures), fixtures_format, sent)
-        if send:
-            return KafkaOutput(changefeed, messages=sent, silence=self._kafka_timeout)
-        return MemoryOutput(changefeed, sent)
+    @property
+    def _live(self) -> OpenChangefeed:
+        return self.stream.live
+
+    @property
+    def _changefeed(self) -> Changefeed:
+        return self.stream.changefeed
 
     @property
     def open_changefeed(self) -> OpenChangefeed:
         """The changefeed and its upstream, for this package's own use."""
         return self._open()
+
+    def changefeeds(self, upstream: Upstream) -> Changefeeds:
+        """Return the changefeeds of a TiDB that is served, of which this one is `default`, with its settings."""
+        every = Changefeeds(self._release, upstream, self.sinks, self.time_zone, self._interval_ms, self._seed)
+        every.adopt(self.stream, self._live.position.start_ts)
+        return every
 
     @property
     def server_version(self) -> str:
@@ -359,7 +314,7 @@ class TiCDC:
     @property
     def schemas(self) -> dict[int, Schema]:
         """The schemas that messages name, by id; empty in protocols without a registry."""
-        return dict(self._live.output.schemas.known)
+        return self.stream.schemas
 
     @property
     def brokers(self) -> str:
@@ -427,38 +382,11 @@ class TiCDC:
             live.execute(f"SELECT 1 FROM {quote_name(definition.schema)}.{quote_name(definition.name)} LIMIT 0")
         return live.upstream(), definition
 
-    def _first_offsets(self) -> dict[tuple[str, int], int]:
-        topics = self._live.output.topics
-        return {
-            (topics[account.topic], account.partition): account.first_offset or 0
-            for account in self._live.output.sink.accounts()
-        }
-
 
 def records(messages: Iterable[Message]) -> Iterator[Record]:
     """Yield messages as records of `simulator.reader`."""
     for each in messages:
         yield Record(each.topic, each.partition, each.offset, each.timestamp, each.key, each.value)
-
-
-def _changefeed(
-    sink_uri: str | None, config: str | Path | Mapping[str, Any] | None, release: Release, assumed: str, zone: str
-) -> Changefeed:
-    if isinstance(config, Mapping):
-        lines = (f"{json.dumps(key)} = {_toml(value)}\n" for key, value in config.items())
-        return load(sink_uri, "".join(lines), release, assumed=assumed, time_zone=zone)
-    if isinstance(config, str) and ("\n" in config or "=" in config):
-        return load(sink_uri, config, release, assumed=assumed, time_zone=zone)
-    return load_file(sink_uri, config, release, assumed, zone)
-
-
-def _toml(value: object) -> str:
-    """Return a TOML value on one line."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
 
 
 @contextmanager

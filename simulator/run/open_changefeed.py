@@ -6,7 +6,7 @@ messages of statements may wait for `deliver`: they are the same, and cost less 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -245,6 +245,15 @@ class OpenChangefeed:
     def replace_upstream(self, upstream: Upstream) -> None:
         """Take another state of TiDB, which needs no messages."""
         self.position = replace(with_upstream(self.position, self._context), state=upstream)
+
+    def begin_at(self, ts: int, now_ms: int, statements: Iterable[tuple[Sequence[Event], int]]) -> None:
+        """Begin behind a TSO, the start-ts or a checkpoint, of a TiDB that has executed statements before, which are given
+        with their milliseconds; `now_ms` is the first one behind the TSO."""
+        self.position = replace(self.position, now_ms=0)
+        for events, then_ms in statements:
+            self.skip_events(events, then_ms)
+        self.position = replace(self.position, now_ms=now_ms)
+        self._resolved_ms = tso.physical(ts)
 
     def advance_unsent(self, now_ms: int) -> None:
         """Let time pass until a millisecond without watermarks."""

@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from simulator import tso
+from simulator.changefeeds.history import Commit, commit_of
 from simulator.errors import UserError
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.serve.log_records import (
@@ -73,6 +74,9 @@ class DataDirectory:
             self._lock.close()
             raise
         self._statements: list[dict[str, Any]] = []
+        self.replayed: list[Commit] = []
+        """The statements that were executed again."""
+
         self._log = self._log_path.open("ab")
 
     def _read_about(self, release: str, start_ts: int) -> tuple[int, dict[str, Any]]:
@@ -221,6 +225,7 @@ class DataDirectory:
         assert statement is not None, "an empty statement has no jobs"
         outcome = execute(session, statement, logged.text, now_ms)
         self._statements += _ddl_lines(outcome.events, now_ms, session.settings, session.database)
+        self.replayed.append(commit_of(outcome.events, now_ms))
         session.settings = settings
         return outcome.events
 

@@ -1,6 +1,6 @@
-"""A TiDB with several clients, whose commits a changefeed replicates.
+"""A TiDB with several clients, whose commits changefeeds replicate.
 
-A commit is kept in the data directory and handed to the changefeed before it takes effect; what refuses it leaves it
+A commit is kept in the data directory and handed to the changefeeds before it takes effect; what refuses it leaves it
 undone. One thread at a time may call a method, but for `connect`.
 
 The statement that runs, and its interruption by KILL or by the end of the server.
@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from simulator.errors import DeliveryError, EncodeError, SimulatorError
-from simulator.run.open_changefeed import OpenChangefeed
+from simulator.changefeeds.changefeeds import Changefeeds
+from simulator.changefeeds.history import HISTORY_MS
+from simulator.errors import DeliveryError, SimulatorError
 from simulator.serve.data_directory import DataDirectory
 from simulator.tidb import syntax
 from simulator.tidb.engine.execution import execute
@@ -31,6 +32,7 @@ from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.session_statements import columns_of_prepared
 from simulator.tidb.engine.settings import Process, SqlSession, new_session, with_global_settings
 from simulator.tidb.engine.system_tables import own_process
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.engine.writes.load_data import check_load
 from simulator.tidb.errors import sql_error
 from simulator.tidb.storage.locks import TooLong
@@ -40,39 +42,31 @@ Returned = TypeVar("Returned")
 
 BRIEF_SECONDS = 0.02
 
-HISTORY_MS = 10 * 60 * 1000
-"""How long versions of rows are kept: the default of tidb_gc_life_time."""
-
 
 class SharedDatabase:
     """The database of all clients."""
 
     def __init__(
         self,
-        changefeed: OpenChangefeed,
+        changefeeds: Changefeeds,
+        upstream: Upstream,
         clock: Callable[[], int] | None,
         data: DataDirectory | None = None,
         refuses: bool = False,
     ) -> None:
         """`clock` returns milliseconds since 1970; without it each commit takes a simulated millisecond. `data` keeps
-        commits. While the changefeed cannot send, commits wait, or are refused if it `refuses` them.
+        commits. While the default changefeed cannot send, commits wait, or are refused if it `refuses` them.
         """
-        self.changefeed = changefeed
+        self.changefeeds = changefeeds
         self.clients: Mapping[int, Client] = {}
         """The clients by number; replaced, so that it may be read while one connects."""
 
-        upstream = changefeed.upstream()
         self.rows = upstream.database
         self.rows.history_ms = HISTORY_MS
         self.rows.publish = self._publish
         self.rows.processes = self._processes
-        changefeed.replace_upstream(upstream.live())
         self._connecting = threading.Lock()
         self._clock, self._data, self.refuses = clock, data, refuses
-        self.failure: SimulatorError | None = None
-        """Why messages of commits could not be sent, until they are. An error that is no DeliveryError stays: TiCDC stops
-        the changefeed, and commits are refused."""
-
         self._global_settings: Mapping[str, str] = {} if data is None else data.global_settings
         self.running = RunningStatement()
         self._last_number = 0
@@ -131,8 +125,14 @@ class SharedDatabase:
     @property
     def now_ms(self) -> int:
         """The millisecond of the next commit."""
-        position = self.changefeed.position
-        return position.now_ms if self._clock is None else position.not_before(self._clock()).now_ms
+        now_ms = self.changefeeds.now_ms
+        return now_ms if self._clock is None else max(now_ms, self._clock())
+
+    @property
+    def failure(self) -> SimulatorError | None:
+        """Why messages of commits could not be sent, until they are. An error that is no DeliveryError stays: TiCDC stops
+        the changefeed, and commits are refused."""
+        return self.changefeeds.failure
 
     def execute(
         self, client: Client, statement: syntax.SqlStatement | LoadFile, text: str, brief: bool = False
@@ -169,7 +169,7 @@ class SharedDatabase:
             and not isinstance(outcome, FailedStatement)
             and self.failure is None
         ):
-            self._try_to_send(lambda: self.changefeed.send_events((), now_ms, prompt=False))
+            self.changefeeds.pass_millisecond(now_ms)
         return outcome
 
     def is_brief(self, client: Client, statement: syntax.SqlStatement | LoadFile) -> bool:
@@ -187,30 +187,19 @@ class SharedDatabase:
         if self._data is not None:
             self._data.append(events, now_ms, session.settings, self.rows)
         try:
-            self.changefeed.send_events(events, now_ms, prompt=False)
-        except BaseException as error:
+            self.changefeeds.publish(events, now_ms)
+        except BaseException:
             if self._data is not None:
                 self._data.undo()
-            if isinstance(error, DeliveryError | EncodeError):
-                self.failure = error
             raise
-        self.failure = self.changefeed.stopped
 
     def deliver(self) -> None:
         """Send the messages of all commits so far; if that fails, `failure` says why, and they go on waiting."""
-        self._try_to_send(self.changefeed.deliver)
+        self.changefeeds.follow()
 
     def advance(self, now_ms: int) -> None:
         """Let time pass until a millisecond, with the watermarks of that time; may fail as `deliver` does."""
-        self._try_to_send(partial(self.changefeed.advance, now_ms))
-
-    def _try_to_send(self, send: Callable[[], object]) -> None:
-        if self.failure is None or isinstance(self.failure, DeliveryError):
-            try:
-                send()
-                self.failure = None
-            except SimulatorError as error:
-                self.failure = error
+        self.changefeeds.follow(now_ms)
 
     def _set_globals(self, settings: Mapping[str, str]) -> None:
         """Let all sessions know what SET GLOBAL has set."""

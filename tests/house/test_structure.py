@@ -16,7 +16,7 @@ from pathlib import Path
 
 FLOW = """
 errors limits nesting quantities signals files tso settings toml_lines channel releases columns tidb ticdc sources generate
-sinks broker engines reader faults run truth load explain serve api cli __main__
+sinks broker engines reader faults run truth load explain changefeeds serve api cli __main__
 """.split()
 """What lies directly in the package, in import order: a module imports only from those above it. `docs/code.md` shows
 the same order."""

@@ -49,14 +49,14 @@ def connect() -> Iterator[Callable[..., Any]]:
         yield connected
 
 
-@pytest.fixture(name="said")
-def _said(tmp_path: Path) -> Path:
+@pytest.fixture
+def said(tmp_path: Path) -> Path:
     """What the newest server writes."""
     return tmp_path / "said.txt"
 
 
-@pytest.fixture(name="start")
-def _start(said: Path) -> Iterator[Start]:
+@pytest.fixture
+def start(said: Path) -> Iterator[Start]:
     """Starts servers, and says on which port."""
     with ExitStack() as servers:
 

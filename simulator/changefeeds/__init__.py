@@ -1,0 +1,1 @@
+"""Several changefeeds on one served TiDB."""

@@ -1,0 +1,31 @@
+"""TiCDC's errors about changefeeds, with their codes and texts.
+
+Source: tiflow v8.5.4 pkg/errors/cdc_errors.go.
+"""
+
+from __future__ import annotations
+
+from simulator.errors import ChangefeedError
+
+TEXTS = {
+    "ErrAPIInvalidParam": "{}",
+    "ErrChangeFeedAlreadyExists": "changefeed already exists, {}",
+    "ErrChangeFeedNotExists": "changefeed not exists, {}",
+    "ErrChangefeedUnretryable": (
+        "changefeed is in unretryable state, please check the error message, and you should manually handle it"
+    ),
+    "ErrChangefeedUpdateRefused": "changefeed update error: {}",
+    "ErrSnapshotLostByGC": (
+        "fail to create or maintain changefeed due to snapshot loss caused by GC. checkpoint-ts {} is earlier than or "
+        "equal to GC safepoint at {}"
+    ),
+    "ErrStartTsBeforeGC": (
+        "fail to create or maintain changefeed because start-ts {} is earlier than or equal to GC safepoint at {}"
+    ),
+    "ErrTargetTsBeforeStartTs": "fail to create changefeed because target-ts {} is earlier than start-ts {}",
+}
+
+
+def changefeed_error(name: str, *values: object) -> ChangefeedError:
+    """Return the error of that name in TEXTS; its code is `CDC:` and the name."""
+    return ChangefeedError(TEXTS[name].format(*values), f"CDC:{name}")

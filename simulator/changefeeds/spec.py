@@ -1,0 +1,70 @@
+"""What a user asks of a changefeed, and the changefeed that it comes to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from simulator.changefeeds.sinks import BLACKHOLE
+from simulator.releases import Release
+from simulator.settings import DEFAULT_SINK_URI
+from simulator.ticdc.changefeed import Changefeed, load, load_file
+
+Config = str | Path | Mapping[str, Any] | None
+"""TiCDC's changefeed.toml: a path, its text (with a line break or `=` in it), or a mapping."""
+
+
+@dataclass(frozen=True)
+class ChangefeedSpec:
+    """A changefeed as it was asked for."""
+
+    name: str
+    """Its id, which is unique in its namespace."""
+
+    sink_uri: str = field(repr=False)
+    """`kafka://…`, the URI of a storage, or `blackhole://`."""
+
+    config: Config = None
+    start_ts: int = 0
+    """A TSO, above which commits are sent; 0 for now."""
+
+    target_ts: int = 0
+    """The last TSO of which anything is sent; 0 for none."""
+
+    namespace: str = "default"
+
+    @property
+    def id(self) -> str:
+        """As TiCDC prints it."""
+        return f"{self.namespace}/{self.name}"
+
+
+def compiled(
+    sink_uri: str | None, config: Config, release: Release, assumed: str = DEFAULT_SINK_URI, time_zone: str = ""
+) -> Changefeed:
+    """Return the changefeed of a sink-uri and a configuration, as `simulator.ticdc.changefeed.load`.
+
+    One of `blackhole://` is encoded as one of Kafka. Raises ChangefeedError if TiCDC rejects it.
+    """
+    if sink_uri is not None and sink_uri.lower().startswith(f"{BLACKHOLE}:"):
+        query = sink_uri.partition("?")[2]
+        as_kafka = compiled(f"kafka://127.0.0.1:9092/{BLACKHOLE}?{query}", config, release, assumed, time_zone)
+        return replace(as_kafka, scheme=BLACKHOLE, sink_uri=sink_uri)
+    if isinstance(config, Mapping):
+        lines = (f"{json.dumps(key)} = {_toml(value)}\n" for key, value in config.items())
+        return load(sink_uri, "".join(lines), release, assumed=assumed, time_zone=time_zone)
+    if isinstance(config, str) and ("\n" in config or "=" in config):
+        return load(sink_uri, config, release, assumed=assumed, time_zone=time_zone)
+    return load_file(sink_uri, config, release, assumed, time_zone)
+
+
+def _toml(value: object) -> str:
+    """Return a TOML value on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
