@@ -129,7 +129,12 @@ def ticdc_server(
         return
     ticdc_shared_server.create_database(name)
     ticdc_shared_server.messages(watermark=False)
+    changefeeds = ticdc_shared_server.changefeeds
+    before = changefeeds.list()
     yield ServedDatabase(ticdc_shared_server, name)
+    for changefeed in changefeeds.list():
+        if changefeed not in before:
+            changefeeds.remove(changefeed.spec.name, changefeed.spec.namespace)
 
 
 @pytest.fixture(scope="session")

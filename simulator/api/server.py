@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,8 +12,11 @@ from typing import Any, Self, TypeVar
 from simulator import tso
 from simulator.api.python_values import PythonValue
 from simulator.api.session import TiCDC
+from simulator.changefeeds.changefeeds import DEFAULT, Changefeeds
+from simulator.changefeeds.served import clock_ms
 from simulator.errors import DeliveryError, SimulatorError, SqlError, UserError, did_you_mean
 from simulator.reader.decode import Event
+from simulator.run.steps.fault import fault_step
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.database import SharedDatabase
 from simulator.serve.handler import SimulatorCall, key_values
@@ -46,33 +48,45 @@ class TiCDCServer:
         refuse_commits: bool = False,
         after_delivery: Callable[[], None] | None = None,
         tell: Callable[[str], None] | None = None,
+        begins_with_default: bool = True,
+        keeps_messages: bool = True,
+        most_shown: int = 0,
     ) -> None:
         """`port` 0 takes a free port. `passwords` are those of users by name; by default `root` has none.
 
         With `real_time` commits have the time of the clock, and watermarks come every second; otherwise each commit
-        takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state; with `resume` the changefeed sends
-        what an earlier one did not. If Kafka is gone, commits wait for it, or are refused with `refuse_commits`.
+        takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state; with `resume` the changefeeds go on
+        as those of an earlier server. If Kafka is gone, commits wait for it, or are refused with `refuse_commits`.
         `after_delivery` is called when messages have been sent; `tell` with a line when the changefeed cannot send,
         and when it sends again.
+
+        The changefeed of the `TiCDC` is the default one, unless the server begins without any. Messages of others wait
+        for `messages` of their own if the server `keeps_messages`; the last `most_shown` of each are kept to be shown.
         """
         self._ticdc = ticdc
-        self._live = ticdc.open_changefeed
+        live = ticdc.open_changefeed
+        upstream = live.upstream()
         self._data = data
-        if data is not None:
-            data.restore(self._live, resume)
-        upstream = self._live.upstream()
-        self._live.replace_upstream(upstream.live())
-        self.changefeeds = ticdc.changefeeds(upstream)
-        """All changefeeds; that of the `TiCDC` is `default`."""
+        self.changefeeds = ticdc.changefeeds(upstream, keeps_messages, most_shown)
+        """All changefeeds, which may be created and changed at any time."""
 
+        history, checkpoint_ts = self.changefeeds.history, None
+        history.begin(live.position.now_ms)
         if data is not None:
-            self.changefeeds.history.forget(data.replayed, tso.compose(self._live.position.now_ms) - 1)
+            data.restore(upstream.latest().session, history, resume)
+            checkpoint_ts = data.checkpoint_ts(history) if resume else tso.compose(history.now_ms)
+        live.replace_upstream(upstream.live())
+        if begins_with_default:
+            self.changefeeds.adopt(ticdc.stream, checkpoint_ts)
+        if data is not None:
+            self.changefeeds.restore(data.changefeeds if resume else ())
+            self._keep()
         self._after_delivery = after_delivery
         self._real_time = real_time
         self.database = SharedDatabase(
-            self.changefeeds, upstream, _clock_ms if real_time else None, data, refuse_commits
+            self.changefeeds, upstream, clock_ms if real_time else None, data, refuse_commits
         )
-        sends = real_time or self._live.output.name != "memory"
+        sends = real_time or live.output.name != "memory"
         self._tell, self._told = tell, False
         self._server = Server(
             self.database,
@@ -106,35 +120,47 @@ class TiCDCServer:
 
     def create_database(self, name: str) -> None:
         """Create a database as if it had existed from the start: no statement is sent for it."""
-        self._in_thread(partial(self._live.create_database, DatabaseInfo(name)))
+        self._in_thread(partial(self._ticdc.open_changefeed.create_database, DatabaseInfo(name)))
 
     def messages(self, watermark: bool = True) -> list[Message]:
-        """Return the messages since the last call, as `TiCDC.messages` does."""
-        return self._in_thread(partial(self._ticdc.messages, watermark))
+        """Return the messages of the default changefeed since the last call, as `TiCDC.messages` does."""
+        return self._in_thread(partial(self.changefeeds.get(DEFAULT).messages, watermark))
 
     def events(self, watermark: bool = True) -> list[Event]:
-        """Return the events since the last call, as `TiCDC.events` does."""
-        return self._in_thread(partial(self._ticdc.events, watermark))
+        """Return the events of the default changefeed since the last call, as `TiCDC.events` does."""
+        return self._in_thread(partial(self.changefeeds.get(DEFAULT).events, watermark))
 
     def rows(self, table: str) -> list[dict[str, PythonValue]]:
         """Return the committed rows of `db.table`."""
         return self._in_thread(partial(self._ticdc.rows, table))
 
-    def fault(self, name: str, **keys: Any) -> None:
-        """Inject a fault, as `TiCDC.fault` does."""
-        self._in_thread(partial(self._ticdc.fault, name, **keys))
+    def fault(self, name: str, changefeed: str = "", **keys: Any) -> None:
+        """Inject a fault, as `TiCDC.fault` does, into a changefeed, `NAME` or `NAMESPACE/NAME`, or else into all that can
+        have it."""
+        self._in_thread(partial(_fault, self, name, keys, changefeed))
 
     def wait(self, duration: str) -> None:
         """Let simulated time pass."""
-        self._in_thread(partial(self._ticdc.wait, duration))
+        self._in_thread(partial(self.changefeeds.wait, tso.duration_ms(duration)))
 
     def run_in_thread(self, function: Callable[[], Returned]) -> Returned:
         """Return what a function returns that is called between two statements."""
         return self._in_thread(function)
 
     def close(self) -> None:
-        """Disconnect all clients; their open transactions are rolled back. Closing again does nothing."""
+        """Disconnect all clients; their open transactions are rolled back. All changefeeds but the default one end at a
+        watermark. Closing again does nothing. Raises DeliveryError for what could not be sent."""
         self._server.close()
+        try:
+            self.changefeeds.close()
+        finally:
+            self._keep()
+
+    def end(self) -> int:
+        """Send a last watermark of the default changefeed, and return it, or else the time. Raises DeliveryError."""
+        now_ts = self.changefeeds.end()
+        self._keep()
+        return now_ts
 
     def __enter__(self) -> Self:
         return self.start()
@@ -156,14 +182,20 @@ class TiCDCServer:
         if isinstance(self.database.failure, DeliveryError):
             self._delivered()
             try:
-                self._ticdc.reconnect()
+                self.changefeeds.reconnect()
             except DeliveryError:
                 return
             self.database.deliver()
         if self._real_time:
-            self.database.advance(_clock_ms())
-        if self._delivered() and self._data is not None:
-            self._data.checkpoint(self._live.watermark)
+            self.database.advance(clock_ms())
+            self.changefeeds.collect()
+        self._delivered()
+        self._keep()
+
+    def _keep(self) -> None:
+        """Keep the changefeeds with their checkpoints."""
+        if self._data is not None:
+            self._data.keep_changefeeds(self.changefeeds.kept())
 
     def _delivered(self) -> bool:
         """Return whether everything has been sent; tell if that is new."""
@@ -191,8 +223,7 @@ class TiCDCServer:
             )
         try:
             CALLS[call.name](self, *call.arguments)
-            if self._data is not None:
-                self._data.checkpoint(self._live.watermark)
+            self._keep()
         except SqlError:
             raise
         except (SimulatorError, TypeError) as error:
@@ -228,27 +259,38 @@ class ServedDatabase:
         """Return the committed rows of a table."""
         return self.server.rows(table if "." in table else f"{self.name}.{table}")
 
-    def fault(self, name: str, **keys: Any) -> None:
-        """Inject a fault, as `TiCDC.fault` does."""
-        self.server.fault(name, **keys)
+    @property
+    def changefeeds(self) -> Changefeeds:
+        """All changefeeds of the server; those that a test creates are removed after it."""
+        return self.server.changefeeds
+
+    def fault(self, name: str, changefeed: str = "", **keys: Any) -> None:
+        """Inject a fault, as `TiCDCServer.fault` does."""
+        self.server.fault(name, changefeed, **keys)
 
     def wait(self, duration: str) -> None:
         """Let simulated time pass."""
         self.server.wait(duration)
 
 
-def _fault(server: TiCDCServer, name: str = "", *keys: str) -> None:
+def _fault(server: TiCDCServer, name: str, keys: Mapping[str, Any], changefeed: str) -> None:
+    step = fault_step(name, {key.rstrip("_"): value for key, value in keys.items()})
+    server.changefeeds.play(step, changefeed)
+
+
+def _call_fault(server: TiCDCServer, name: str = "", *words: str) -> None:
     if not name:
         raise UserError("the name of a fault is expected, such as ticdc.fault('restart')")
-    server._ticdc.fault(name, **key_values(keys))
+    keys = key_values(words)
+    _fault(server, name, keys, keys.pop("changefeed", ""))
 
 
-CALLS: dict[str, Callable[..., None]] = {
-    "fault": _fault,
-    "wait": lambda server, duration: server._ticdc.wait(duration),
-    "watermark": lambda server: server.changefeeds.resolve(),
-}
+def _call_watermark(server: TiCDCServer, *words: str) -> None:
+    server.changefeeds.resolve(key_values(words).get("changefeed", ""))
 
 
-def _clock_ms() -> int:
-    return time.time_ns() // 1_000_000
+def _call_wait(server: TiCDCServer, duration: str) -> None:
+    server.changefeeds.wait(tso.duration_ms(duration))
+
+
+CALLS: dict[str, Callable[..., None]] = {"fault": _call_fault, "wait": _call_wait, "watermark": _call_watermark}

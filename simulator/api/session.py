@@ -267,11 +267,6 @@ class TiCDC:
         name, architecture = self._release.name, self._release.architecture
         return name if releases.find(name).architecture == architecture else f"{architecture}:{name}"
 
-    def reconnect(self) -> None:
-        """Connect to Kafka or the storage anew after a DeliveryError; raises DeliveryError if it does not answer."""
-        sinks = replace(self.sinks, sends=True, fixtures=None)
-        self._open().reconnect(sinks.output(self._changefeed, self._release, self.stream.sent))
-
     @property
     def _live(self) -> OpenChangefeed:
         return self.stream.live
@@ -285,11 +280,18 @@ class TiCDC:
         """The changefeed and its upstream, for this package's own use."""
         return self._open()
 
-    def changefeeds(self, upstream: Upstream) -> Changefeeds:
-        """Return the changefeeds of a TiDB that is served, of which this one is `default`, with its settings."""
-        every = Changefeeds(self._release, upstream, self.sinks, self.time_zone, self._interval_ms, self._seed)
-        every.adopt(self.stream, self._live.position.start_ts)
-        return every
+    def changefeeds(self, upstream: Upstream, keeps_messages: bool = True, most_shown: int = 0) -> Changefeeds:
+        """Return the changefeeds of a TiDB that is served, with the settings of this one; it has none yet."""
+        return Changefeeds(
+            self._release,
+            upstream,
+            self.sinks,
+            self.time_zone,
+            self._interval_ms,
+            self._seed,
+            keeps_messages,
+            most_shown,
+        )
 
     @property
     def server_version(self) -> str:
@@ -346,7 +348,7 @@ class TiCDC:
                 complete = False
                 raise
             finally:
-                self._live.close(complete)
+                self.stream.close(complete)
             for name in self._live.faults.unmet:
                 warnings.warn(f"fault {name}: nothing came that it waits for", stacklevel=3)
 

@@ -11,9 +11,6 @@ TEXTS = {
     "ErrAPIInvalidParam": "{}",
     "ErrChangeFeedAlreadyExists": "changefeed already exists, {}",
     "ErrChangeFeedNotExists": "changefeed not exists, {}",
-    "ErrChangefeedUnretryable": (
-        "changefeed is in unretryable state, please check the error message, and you should manually handle it"
-    ),
     "ErrChangefeedUpdateRefused": "changefeed update error: {}",
     "ErrSnapshotLostByGC": (
         "fail to create or maintain changefeed due to snapshot loss caused by GC. checkpoint-ts {} is earlier than or "
@@ -21,6 +18,10 @@ TEXTS = {
     ),
     "ErrStartTsBeforeGC": (
         "fail to create or maintain changefeed because start-ts {} is earlier than or equal to GC safepoint at {}"
+    ),
+    "ErrTableIneligible": (
+        "some tables are not eligible to replicate({}), if you want to ignore these tables, please set "
+        "ignore_ineligible_table to true"
     ),
     "ErrTargetTsBeforeStartTs": "fail to create changefeed because target-ts {} is earlier than start-ts {}",
 }

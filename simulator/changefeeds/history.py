@@ -6,8 +6,9 @@ statements stay, so that a changefeed that begins later knows the tables.
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator import tso
@@ -60,7 +61,7 @@ def commit_of(events: Sequence[Event], now_ms: int) -> Commit:
 
 
 class History:
-    """The commits so far."""
+    """The commits so far. Any thread may read it, while one adds to it."""
 
     def __init__(self) -> None:
         self.first = 0
@@ -77,6 +78,16 @@ class History:
 
         self._commits: list[Commit] = []
         self._bytes = 0
+        self._lock = threading.Lock()
+
+    def begin(self, now_ms: int) -> None:
+        """Begin at a millisecond, with nothing before."""
+        self.now_ms, self.safe_ts = now_ms, tso.compose(max(0, now_ms - HISTORY_MS))
+
+    @property
+    def first_ms(self) -> int:
+        """The millisecond of the oldest commit that is kept, or of the next one."""
+        return self._commits[0].now_ms if self._commits else self.now_ms
 
     @property
     def end(self) -> int:
@@ -85,43 +96,46 @@ class History:
 
     def append(self, commit: Commit) -> None:
         """Add the newest commit."""
-        self._commits.append(commit)
-        self._bytes += commit.size
-        self.now_ms = commit.end_ms
-        if commit.statements:
-            self.statements.append(Commit(commit.statements, commit.now_ms, commit.end_ms))
+        with self._lock:
+            self._commits.append(commit)
+            self._bytes += commit.size
+            self.now_ms = commit.end_ms
+            if commit.statements:
+                self.statements.append(Commit(commit.statements, commit.now_ms, commit.end_ms))
 
-    def forget(self, statements: Iterable[Commit], safe_ts: int) -> None:
-        """Take statements before all commits, which no changefeed is sent any more; `safe_ts` is behind them."""
-        for commit in statements:
-            self.statements.append(commit)
-            self.now_ms = max(self.now_ms, commit.end_ms)
-        self.safe_ts = max(self.safe_ts, safe_ts)
+    def remember(self, statements: Commit) -> None:
+        """Add statements that were executed before all commits."""
+        self.statements.append(statements)
+        self.now_ms = max(self.now_ms, statements.end_ms)
 
-    def since(self, number: int, most: int) -> Sequence[Commit]:
-        """Return at most so many commits from that number on, which is kept."""
-        place = number - self.first
-        return self._commits[place : place + most]
+    def since(self, number: int, most: int) -> Sequence[Commit] | None:
+        """Return at most so many commits from that number on; None if some of them are gone."""
+        with self._lock:
+            place = number - self.first
+            return self._commits[place : place + most] if place >= 0 else None
 
     def place(self, ts: int) -> tuple[int, int]:
         """Return the number of the first commit above a TSO, and the millisecond from which on everything is above it."""
-        place = bisect_right(self._commits, ts, key=lambda commit: commit.last_ts)
-        before = self._commits[place - 1].end_ms if place else 0
-        return self.first + place, max(tso.physical(ts), before)
+        with self._lock:
+            place = bisect_right(self._commits, ts, key=lambda commit: commit.last_ts)
+            before = self._commits[place - 1].end_ms if place else 0
+            return self.first + place, max(tso.physical(ts), before)
 
     def statements_until(self, ts: int) -> Sequence[Commit]:
         """Return the statements up to a TSO, from the beginning."""
-        return self.statements[: bisect_right(self.statements, ts, key=lambda commit: commit.last_ts)]
+        with self._lock:
+            return self.statements[: bisect_right(self.statements, ts, key=lambda commit: commit.last_ts)]
 
-    def collect(self, now_ms: int, needed: int) -> None:
-        """Drop commits that are older than HISTORY_MS and below the number `needed`, and any that are too many bytes."""
-        count = 0
-        for commit in self._commits:
-            old = commit.now_ms < now_ms - HISTORY_MS and self.first + count < needed
-            if not old and self._bytes <= MOST_BYTES:
-                break
-            self._bytes -= commit.size
-            self.safe_ts = commit.last_ts
-            count += 1
-        del self._commits[:count]
-        self.first += count
+    def collect(self, now_ms: int, needed_ts: int) -> None:
+        """Drop commits that are older than HISTORY_MS and below `needed_ts`, and any that are too many bytes."""
+        with self._lock:
+            count = 0
+            for commit in self._commits:
+                old = commit.now_ms < now_ms - HISTORY_MS and commit.last_ts < needed_ts
+                if not old and self._bytes <= MOST_BYTES:
+                    break
+                self._bytes -= commit.size
+                self.safe_ts = commit.last_ts
+                count += 1
+            del self._commits[:count]
+            self.first += count

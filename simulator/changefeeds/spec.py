@@ -35,6 +35,8 @@ class ChangefeedSpec:
     """The last TSO of which anything is sent; 0 for none."""
 
     namespace: str = "default"
+    ignores_ineligible_tables: bool = False
+    """Whether it is created although tables that it would replicate have no valid index."""
 
     @property
     def id(self) -> str:

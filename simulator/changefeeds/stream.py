@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from simulator.errors import UserError
@@ -19,15 +20,59 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import Schema
 
 
-class ChangefeedStream:
-    """What a changefeed sends, whichever `live` one sends it: it begins again where it was stopped."""
+class SentMessages:
+    """The last messages of a changefeed, numbered from 0."""
 
-    def __init__(self, live: OpenChangefeed, sent: list[Message]) -> None:
-        """The output of the open changefeed appends to `sent`."""
-        self.live, self.sent = live, sent
-        self.reader = MessageReader(self.changefeed.codec.protocol)
+    def __init__(self, most: int) -> None:
+        self.next_number = 0
+        """The number of the next message."""
+
+        self._kept: deque[Message] = deque(maxlen=most)
+
+    def extend(self, messages: Sequence[Message]) -> None:
+        self._kept.extend(messages)
+        self.next_number += len(messages)
+
+    def since(self, number: int) -> list[tuple[int, Message]]:
+        """Return the messages from that number on that are kept, with their numbers."""
+        kept = list(self._kept)
+        first = self.next_number - len(kept)
+        return [(place, kept[place - first]) for place in range(max(number, first), self.next_number)]
+
+    def get(self, number: int) -> Message | None:
+        """Return a message; None for one that is not kept."""
+        return next((message for place, message in self.since(number)[:1] if place == number), None)
+
+
+class ChangefeedStream:
+    """What a changefeed sends, whichever `live` one sends it: it may begin again at its checkpoint."""
+
+    def __init__(self, live: OpenChangefeed, sent: list[Message], most_shown: int = 0) -> None:
+        """The output of the open changefeed appends to `sent`. `shown` keeps so many of the last messages."""
+        self.live, self.sent, self.shown = live, sent, SentMessages(most_shown)
+        self.is_open = True
+        """Whether its output is; one in memory or of fixtures stays open."""
+
+        self._noted = 0
+        """How many of `sent` are in `shown`."""
+
+        self._protocol = self.changefeed.codec.protocol
+        self.reader = MessageReader(self._protocol)
         self._read: set[tuple[str, int]] = set()
         """Paths and row numbers of the events of files that `events` has returned."""
+
+    def renew(self, live: OpenChangefeed) -> None:
+        """Go on with another open changefeed, whose output appends to `sent`, too."""
+        self.live, self.is_open = live, True
+        if self.changefeed.codec.protocol != self._protocol:
+            self._protocol = self.changefeed.codec.protocol
+            self.reader = MessageReader(self._protocol)
+
+    def close(self, complete: bool) -> None:
+        """Close the output, if it is open. Raises DeliveryError."""
+        if self.is_open:
+            self.is_open = False
+            self.live.close(complete)
 
     @property
     def changefeed(self) -> Changefeed:
@@ -93,11 +138,23 @@ class ChangefeedStream:
 
     def take(self) -> list[Message]:
         """Return the messages since the last call, as many as are sent, with their offsets in Kafka."""
-        taken, bases = list(self.sent), self._first_offsets()
+        self.note()
+        taken = self._placed(self.sent)
         self.sent.clear()
+        self._noted = 0
+        return taken
+
+    def note(self) -> None:
+        """Let `shown` have the messages so far."""
+        self.shown.extend(self._placed(self.sent[self._noted :]))
+        self._noted = len(self.sent)
+
+    def _placed(self, messages: Sequence[Message]) -> list[Message]:
+        """Return messages with their offsets in Kafka."""
+        bases = self._first_offsets() if messages else {}
         return [
             replace(message, offset=message.offset + bases.get((message.topic, message.partition), 0))
-            for message in taken
+            for message in messages
         ]
 
     def _new_file_events(self, watermark: bool) -> list[Event]:

@@ -86,12 +86,10 @@ def serve(options: dict[str, Any]) -> int:
         server.close()
         if isinstance(server.database.failure, EncodeError):
             raise server.database.failure
-        ticdc.open_changefeed.resolve()
-        if data is not None:
-            data.checkpoint(ticdc.watermark)
+        last_ts = server.end()
         if takes:
             console.take()
-        show_lines([f"stopped; everything up to {tso.describe(ticdc.watermark)} has been sent"])
+        show_lines([f"stopped; everything up to {tso.describe(last_ts)} has been sent"])
     return 0
 
 

@@ -35,7 +35,7 @@ from simulator.run.plan.step import (
 )
 from simulator.run.steps.sql import apply_events, execute_statement, with_upstream
 from simulator.sources.snapshots import Snapshot
-from simulator.ticdc.rules import changefeed_rules
+from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo, with_database
 from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.upstream import Upstream
@@ -91,6 +91,10 @@ class OpenChangefeed:
 
         self.stopped: ChangefeedStopped | EncodeError | None = None
         """The statement, or the row, at which the changefeed has stopped. TiDB goes on, and nothing more is sent."""
+
+    @property
+    def rules(self) -> ChangefeedRules:
+        return self._context.rules
 
     @property
     def watermark(self) -> int:

@@ -142,6 +142,15 @@ class Output:
         return dict.fromkeys(topics, self.changefeed.kafka.partitions)
 
     @property
+    def is_remote(self) -> bool:
+        """Whether it has a connection, which is closed while the changefeed is stopped."""
+        return self.storage is not None or self.name == "kafka"
+
+    def use(self, changefeed: Changefeed) -> None:
+        """Go on with other settings of the changefeed, which leave it the same sink."""
+        self.options, self.changefeed = codec_options(changefeed), changefeed
+
+    @property
     def count(self) -> int:
         """The number of messages in memory."""
         return len(self._messages or ())
@@ -209,6 +218,10 @@ class FilesOutput(Output):
         super().__init__(changefeed, format, messages=messages)
         with signals.defer_signals():
             self.settings = begin(directory, format, shared)
+
+    def move_to(self, directory: Path) -> None:
+        """Let the files appear under another directory."""
+        self.settings = replace(self.settings, directory=str(directory.absolute()))
 
     def erase(self) -> None:
         empty(self.settings)

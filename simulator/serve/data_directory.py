@@ -1,8 +1,9 @@
 """A directory that keeps a served TiDB between two runs: a snapshot, and a log of the commits after it.
 
 A commit is in the log, on the disk, before its client gets an answer. `statements.jsonl` of a snapshot has all DDL
-statements so far, which are executed again without rows; `tables` has the rows. A start writes a new snapshot, so that
-a log grows for one run only.
+statements so far, which are executed again without rows; `history` the newest commits, which changefeeds may send again;
+`tables` has the rows. A start writes a new snapshot, so that a log grows for one run only. `changefeeds.json` has the
+changefeeds with their checkpoints.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import re
 import shutil
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,9 +22,9 @@ from typing import Any
 import pyarrow as pa
 
 from simulator import tso
-from simulator.changefeeds.history import Commit, commit_of
+from simulator.changefeeds.history import History, commit_of
+from simulator.changefeeds.served import RUNNING
 from simulator.errors import UserError
-from simulator.run.open_changefeed import OpenChangefeed
 from simulator.serve.log_records import (
     LoggedStatement,
     LogRecord,
@@ -42,15 +44,18 @@ from simulator.tidb.engine.execution import execute
 from simulator.tidb.engine.outcome import CommittedTransaction, Event
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, SqlSession
-from simulator.tidb.engine.upstream import upstream_of
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.database import Database
 from simulator.tidb.storage.rows import NEWEST
 
-OURS = re.compile(r"lock|log-\d+|snapshot-\d+|snapshot\.new")
+OURS = re.compile(r"lock|log-\d+|snapshot-\d+|snapshot\.new|changefeeds\.json(\.new)?")
 """Names in the directory."""
 
-LOCK, ABOUT, STATEMENTS, TABLES = "lock", "about.json", "statements.jsonl", "tables"
+LOCK, ABOUT, STATEMENTS, TABLES, HISTORY = "lock", "about.json", "statements.jsonl", "tables", "history"
+CHANGEFEEDS = "changefeeds.json"
+
+RESTORED = 1024
+"""Commits that are read before those are dropped that no changefeed needs."""
 
 
 class DataDirectory:
@@ -74,8 +79,8 @@ class DataDirectory:
             self._lock.close()
             raise
         self._statements: list[dict[str, Any]] = []
-        self.replayed: list[Commit] = []
-        """The statements that were executed again."""
+        self.changefeeds = self._read_changefeeds()
+        """The changefeeds that were kept, as JSON."""
 
         self._log = self._log_path.open("ab")
 
@@ -89,7 +94,7 @@ class DataDirectory:
             ) from None
         number = max(_snapshots(self.path), default=0)
         if not number:
-            return 0, {"release": release, "start_ts": start_ts, "now_ms": 0, "checkpoint": 0}
+            return 0, {"release": release, "start_ts": start_ts, "now_ms": 0}
         with self._damage_told(f"snapshot-{number}"):
             about = json.loads((self.path / f"snapshot-{number}" / ABOUT).read_text("utf-8"))
             was, _ = str(about["release"]), int(about["start_ts"])
@@ -105,6 +110,11 @@ class DataDirectory:
         except (OSError, ValueError, LookupError, TypeError, AttributeError, pa.ArrowException) as error:
             why = (str(error).splitlines() or [type(error).__name__])[0]
             raise UserError(f"--data {self.path}: {name} is damaged: {why}; a new directory begins anew") from error
+
+    def _read_changefeeds(self) -> Sequence[Mapping[str, Any]]:
+        path = self.path / CHANGEFEEDS
+        with self._damage_told(CHANGEFEEDS):
+            return [*json.loads(path.read_text("utf-8"))] if path.exists() else []
 
     @property
     def start_ts(self) -> int:
@@ -128,36 +138,61 @@ class DataDirectory:
     def _snapshot(self) -> Path:
         return self.path / f"snapshot-{self._number}"
 
-    def restore(self, changefeed: OpenChangefeed, resume: bool) -> None:
-        """Bring a new changefeed to the kept state.
+    def restore(self, session: Session, history: History, resume: bool) -> None:
+        """Bring a new TiDB, of which this is a session, and its history to the kept state.
 
-        With `resume`, the commits above the last checkpoint are sent again; without it nothing is. Raises UserError for
-        damaged files.
+        With `resume`, the history has all commits that the kept changefeeds have not sent. Raises UserError for damaged
+        files.
         """
         with self._damage_told(f"snapshot-{self._number}"):
-            self._restore(changefeed, resume)
-        self._write_snapshot(changefeed)
+            kept = self._restore(session, history, resume)
+        self._write_snapshot(session.database, history, kept)
 
-    def _restore(self, changefeed: OpenChangefeed, resume: bool) -> None:
+    def _restore(self, session: Session, history: History, resume: bool) -> list[LogRecord]:
+        """Return the records that are still in the history."""
         records = self._logged()
-        checkpoint = max([self.about["checkpoint"], *(record.checkpoint for record in records)])
         for record in records:
             if record.global_settings is not None:
                 self.about["global_settings"] = record.global_settings
-        sent_until = checkpoint if resume else tso.FOREVER
+        checkpoints = [each["checkpoint_ts"] for each in self.changefeeds if each["state"] in RUNNING]
+        needed_ts = min(checkpoints, default=self.start_ts) if resume else tso.FOREVER
         for line in self._kept_statements():
-            self._replay(
-                changefeed, LogRecord(line["now_ms"], (LoggedStatement(line["text"], line["session"]),)), tso.FOREVER
-            )
-        self._load_tables(changefeed)
-        changefeed.advance_unsent(self.about["now_ms"])
+            statement = LogRecord(line["now_ms"], (LoggedStatement(line["text"], line["session"]),))
+            history.remember(commit_of(self._events(statement, session, False), statement.now_ms))
+        history.safe_ts = int(self.about.get("safe_ts", max(0, tso.compose(self.about["now_ms"]) - 1)))
+        kept = deque[LogRecord]()
+
+        def add(record: LogRecord, writes: bool) -> None:
+            history.append(commit_of(self._events(record, session, writes), record.now_ms))
+            kept.append(record)
+            if not len(kept) % RESTORED:
+                history.collect(history.now_ms, needed_ts)
+            while kept and kept[0].now_ms < history.first_ms:
+                kept.popleft()
+
+        for record in self._kept_history():
+            add(record, False)
+        self._load_tables(session.database)
         for place, record in enumerate(records):
             undone = place + 1 < len(records) and records[place + 1].undoes
             if record.events and not undone:
-                self._replay(changefeed, record, sent_until)
-        if resume:
-            changefeed.resolve()
-        self.about["checkpoint"] = max(checkpoint, changefeed.watermark)
+                add(record, True)
+        history.now_ms = max(history.now_ms, self.about["now_ms"])
+        return list(kept)
+
+    def checkpoint_ts(self, history: History) -> int:
+        """Return where the default changefeed goes on: at its checkpoint, or with all that is in the history."""
+        named = (each for each in self.changefeeds if each["spec"]["name"] == each["spec"]["namespace"] == "default")
+        return max([self.start_ts, history.safe_ts + 1, *(int(each["checkpoint_ts"]) for each in named)])
+
+    def keep_changefeeds(self, changefeeds: Sequence[Mapping[str, Any]]) -> None:
+        """Keep the changefeeds as they are now; their sink-uris may hold secrets."""
+        if changefeeds != self.changefeeds:
+            self.changefeeds = changefeeds
+            building = self.path / f"{CHANGEFEEDS}.new"
+            with open(os.open(building, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                json.dump(changefeeds, file)
+            building.replace(self.path / CHANGEFEEDS)
 
     def append(self, events: Sequence[Event], now_ms: int, settings: SqlSession, database: Database) -> None:
         """Write a commit, and wait until it is on the disk."""
@@ -167,12 +202,6 @@ class DataDirectory:
     def undo(self) -> None:
         """Take back the last commit, which was refused."""
         self._write(LogRecord(undoes=True), durable=True)
-
-    def checkpoint(self, checkpoint_ts: int) -> None:
-        """Note that everything up to a TSO was sent."""
-        if checkpoint_ts > self.about["checkpoint"]:
-            self.about["checkpoint"] = checkpoint_ts
-            self._write(LogRecord(checkpoint=checkpoint_ts), durable=False)
 
     def close(self) -> None:
         self._log.close()
@@ -198,24 +227,29 @@ class DataDirectory:
             with (self._snapshot / STATEMENTS).open("r", encoding="utf-8") as lines:
                 yield from map(json.loads, lines)
 
-    def _replay(self, changefeed: OpenChangefeed, record: LogRecord, sent_until: int) -> None:
-        """Make the events of a record again; send them if they are after the TSO `sent_until`."""
-        session = _session_of(changefeed)
+    def _kept_history(self) -> Iterator[LogRecord]:
+        """Yield the commits that are in the tables already, and that changefeeds may send again."""
+        path = self._snapshot / HISTORY
+        if self._number and path.exists():
+            yield from (record for record, _ in decode_all(path.read_bytes()))
+
+    def _events(self, record: LogRecord, session: Session, writes: bool) -> list[Event]:
+        """Return the events of a record: DDL is executed again, and rows are written again if they are to be."""
         events: list[Event] = []
+        database = session.database
         for event in record.events:
             if isinstance(event, LoggedStatement):
                 events += self._executed(event, session, record.now_ms)
                 continue
-            changes = changes_of(event, session.database.catalog)
-            write_changes(changes, session.database, record.now_ms)
+            changes = changes_of(event, database.catalog)
+            if writes:
+                write_changes(changes, database, record.now_ms)
             events.append(CommittedTransaction(changes))
-        for schema, table, fields in record.counters:
-            definition = session.database.catalog.table(schema, table)
+        for schema, table, fields in record.counters if writes else ():
+            definition = database.catalog.table(schema, table)
             if definition is not None:
-                session.database.stored(definition).ids.counters = counters_after_restart(fields)
-        is_new = tso.compose(record.now_ms, tso.ROW_LOGICAL) > sent_until
-        (changefeed.send_events if is_new else changefeed.skip_events)(events, record.now_ms)
-        changefeed.replace_upstream(upstream_of(session))
+                database.stored(definition).ids.counters = counters_after_restart(fields)
+        return events
 
     def _executed(self, logged: LoggedStatement, session: Session, now_ms: int) -> Sequence[Event]:
         """Execute a DDL statement again, and return its events."""
@@ -225,24 +259,25 @@ class DataDirectory:
         assert statement is not None, "an empty statement has no jobs"
         outcome = execute(session, statement, logged.text, now_ms)
         self._statements += _ddl_lines(outcome.events, now_ms, session.settings, session.database)
-        self.replayed.append(commit_of(outcome.events, now_ms))
         session.settings = settings
         return outcome.events
 
-    def _load_tables(self, changefeed: OpenChangefeed) -> None:
+    def _load_tables(self, database: Database) -> None:
         if not self._number:
             return
-        database = _session_of(changefeed).database
         for line in json.loads((self._snapshot / f"{TABLES}.json").read_text("utf-8")):
             table = database.catalog.tables[object_key(line["schema"], line["table"])]
             with pa.memory_map(str(self._snapshot / TABLES / line["file"])) as source:
                 read_table(database.emptied(table), pa.ipc.open_file(source).read_all())
             database.stored(table).ids.counters = counters_after_restart(line["counters"])
 
-    def _write_snapshot(self, changefeed: OpenChangefeed) -> None:
-        """Write a snapshot of the state, begin a new log, and delete the old ones."""
-        database, old, old_log = _session_of(changefeed).database, self._snapshot, self._log_path
-        self.about["now_ms"] = changefeed.position.now_ms
+    def _write_snapshot(self, database: Database, history: History, kept: Sequence[LogRecord]) -> None:
+        """Write a snapshot of the state, begin a new log, and delete the old ones. The `kept` records are those of the
+        history, whose statements are not among the older ones."""
+        old, old_log = self._snapshot, self._log_path
+        self.about |= {"now_ms": history.now_ms, "safe_ts": history.safe_ts}
+        first_ms = kept[0].now_ms if kept else history.now_ms
+        statements = [line for line in self._statements if line["now_ms"] < first_ms]
         new = self.path / f"snapshot-{self._number + 1}"
         building = self.path / "snapshot.new"
         shutil.rmtree(building, ignore_errors=True)
@@ -260,7 +295,8 @@ class DataDirectory:
                 {"schema": stored.table.schema, "table": stored.table.name, "file": name, "counters": counters}
             )
         (building / f"{TABLES}.json").write_text(json.dumps(lines), "utf-8")
-        (building / STATEMENTS).write_text("".join(json.dumps(each) + "\n" for each in self._statements), "utf-8")
+        (building / STATEMENTS).write_text("".join(json.dumps(each) + "\n" for each in statements), "utf-8")
+        (building / HISTORY).write_bytes(b"".join(map(encode, kept)))
         (building / ABOUT).write_text(json.dumps(self.about), "utf-8")
         for file in building.rglob("*"):
             _sync(file)
@@ -271,10 +307,6 @@ class DataDirectory:
         self._log = self._log_path.open("ab")
         old_log.unlink()
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _session_of(changefeed: OpenChangefeed) -> Session:
-    return changefeed.upstream().latest().session
 
 
 def _ddl_lines(

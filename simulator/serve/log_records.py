@@ -67,9 +67,6 @@ class LogRecord:
     counters: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
     """Schema, table and id counters of the tables that were written to."""
 
-    checkpoint: int = 0
-    """Everything up to this TSO was sent; 0 in a record of a commit."""
-
     undoes: bool = field(default=False)
     """Whether the commit before it was refused after all."""
 
@@ -141,7 +138,6 @@ def encode(record: LogRecord) -> bytes:
         "now_ms": record.now_ms,
         "events": events,
         "counters": record.counters,
-        "checkpoint": record.checkpoint,
         "undoes": record.undoes,
         "global_settings": record.global_settings,
     }
@@ -178,7 +174,7 @@ def _decode(body: bytes) -> LogRecord:
         for event in head["events"]
     )
     counters = tuple((schema, table, fields) for schema, table, fields in head["counters"])
-    return LogRecord(head["now_ms"], events, counters, head["checkpoint"], head["undoes"], head.get("global_settings"))
+    return LogRecord(head["now_ms"], events, counters, head["undoes"], head.get("global_settings"))
 
 
 ROWS = pa.schema(

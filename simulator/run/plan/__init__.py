@@ -77,7 +77,7 @@ class Plan:
     """Parallel to `statements`."""
 
     topics: tuple[str, ...]
-    """The default topic first."""
+    """Those of earlier plans first, then the default one."""
 
     active: tuple[tuple[int, int], ...]
     """Parallel to `topics`: the first and last TSO at which a topic has tables, and so watermarks."""
@@ -305,11 +305,11 @@ def require_valid_index(tables: Iterable[Table], force_replicate: bool) -> None:
 def _topics(
     every: Iterable[Table], jobs: Iterable[EmittedJob], rules: ChangefeedRules, known: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return every topic that gets events: the default topic, the known ones, then new ones."""
+    """Return every topic that gets events: the known ones, the default one, then new ones."""
     names = [(table.schema, table.name) for table in every if rules.replicates(table)]
     active = dispatch.active_topics(rules.router, names)
     sent = (topic for job in jobs for topic in job.topics)
-    return tuple(dict.fromkeys([rules.changefeed.topic, *known, *active, *sent]))
+    return tuple(dict.fromkeys([*known, rules.changefeed.topic, *active, *sent]))
 
 
 def _active(
