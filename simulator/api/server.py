@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from ssl import SSLContext
 from types import TracebackType
@@ -51,6 +51,8 @@ class TiCDCServer:
         begins_with_default: bool = True,
         keeps_messages: bool = True,
         most_shown: int = 0,
+        sends: bool | None = None,
+        storages: Collection[str] | None = None,
     ) -> None:
         """`port` 0 takes a free port. `passwords` are those of users by name; by default `root` has none.
 
@@ -62,12 +64,17 @@ class TiCDCServer:
 
         The changefeed of the `TiCDC` is the default one, unless the server begins without any. Messages of others wait
         for `messages` of their own if the server `keeps_messages`; the last `most_shown` of each are kept to be shown.
+        Others send to the Kafka of their sink-uri if it `sends`, by default if the `TiCDC` does.
+        They may write files to the directories and URIs `storages` only, or anywhere.
         """
         self._ticdc = ticdc
         live = ticdc.open_changefeed
         upstream = live.upstream()
         self._data = data
-        self.changefeeds = ticdc.changefeeds(upstream, keeps_messages, most_shown)
+        sinks = ticdc.sinks if sends is None else replace(ticdc.sinks, sends=sends)
+        self.changefeeds = ticdc.changefeeds(
+            upstream, sinks, keeps_messages=keeps_messages, most_shown=most_shown, storages=storages
+        )
         """All changefeeds, which may be created and changed at any time."""
 
         history, checkpoint_ts = self.changefeeds.history, None
@@ -80,6 +87,7 @@ class TiCDCServer:
             self.changefeeds.adopt(ticdc.stream, checkpoint_ts)
         if data is not None:
             self.changefeeds.restore(data.changefeeds if resume else ())
+            self.changefeeds.keep = self._keep
             self._keep()
         self._after_delivery = after_delivery
         self._real_time = real_time
@@ -154,7 +162,7 @@ class TiCDCServer:
         try:
             self.changefeeds.close()
         finally:
-            self._keep()
+            self._in_thread(self._keep)
 
     def end(self) -> int:
         """Send a last watermark of the default changefeed, and return it, or else the time. Raises DeliveryError."""

@@ -280,18 +280,10 @@ class TiCDC:
         """The changefeed and its upstream, for this package's own use."""
         return self._open()
 
-    def changefeeds(self, upstream: Upstream, keeps_messages: bool = True, most_shown: int = 0) -> Changefeeds:
-        """Return the changefeeds of a TiDB that is served, with the settings of this one; it has none yet."""
-        return Changefeeds(
-            self._release,
-            upstream,
-            self.sinks,
-            self.time_zone,
-            self._interval_ms,
-            self._seed,
-            keeps_messages,
-            most_shown,
-        )
+    def changefeeds(self, upstream: Upstream, sinks: Sinks, **options: Any) -> Changefeeds:
+        """Return the changefeeds of a TiDB that is served, with the settings of this one and `options` of `Changefeeds`;
+        there is none yet."""
+        return Changefeeds(self._release, upstream, sinks, self.time_zone, self._interval_ms, self._seed, **options)
 
     @property
     def server_version(self) -> str:

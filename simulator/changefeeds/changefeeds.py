@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from simulator import tso
 from simulator.changefeeds.errors import changefeed_error
 from simulator.changefeeds.history import History, commit_of
 from simulator.changefeeds.served import FAILED, STOPPED, RunningError, ServedChangefeed
-from simulator.changefeeds.sinks import Sinks
+from simulator.changefeeds.sinks import Sinks, require_allowed
 from simulator.changefeeds.spec import ChangefeedSpec, Config, compiled
 from simulator.changefeeds.stream import ChangefeedStream
 from simulator.errors import DeliveryError, SimulatorError, UserError
@@ -57,15 +58,19 @@ class Changefeeds:
         seed: int = 0,
         keeps_messages: bool = True,
         most_shown: int = 0,
+        storages: Collection[str] | None = None,
     ) -> None:
-        """`keeps_messages` lets messages of each changefeed wait for `ServedChangefeed.messages`; the last `most_shown` are
+        """Changefeeds may write files to the directories and URIs `storages` only, or anywhere. `keeps_messages` lets messages of each changefeed wait for `ServedChangefeed.messages`; the last `most_shown` are
         kept in any case. The other arguments are those of `TiCDC`."""
         self.history, self.turn = History(), threading.RLock()
         """`turn` is held by who changes the TiDB or the list of changefeeds."""
 
         self._release, self._upstream, self._sinks = release, upstream.live(), sinks
         self._time_zone, self._interval_ms, self._seed = time_zone, resolved_interval_ms, seed
-        self._keeps_messages, self._most_shown = keeps_messages, most_shown
+        self._keeps_messages, self._most_shown, self._storages = keeps_messages, most_shown, storages
+        self.keep: Callable[[], None] = lambda: None
+        """Is called in turn when what `kept` returns has changed for good."""
+
         self._feeds: dict[tuple[str, str], ServedChangefeed] = {}
         self._holding: ServedChangefeed | None = None
         self._listeners: list[Callable[[], None]] = []
@@ -101,7 +106,7 @@ class Changefeeds:
         except BaseException:
             output.close(False)
             raise
-        self.changed()
+        self._change()
         return feed
 
     def get(self, name: str, namespace: str = DEFAULT) -> ServedChangefeed:
@@ -118,6 +123,7 @@ class Changefeeds:
     def pause(self, name: str, namespace: str = DEFAULT) -> None:
         """Stop a changefeed at its checkpoint. Raises ChangefeedError."""
         self.get(name, namespace).pause()
+        self._change()
 
     def resume(self, name: str, namespace: str = DEFAULT, overwrite_checkpoint_ts: int | None = None) -> None:
         """Let a changefeed that is stopped, failed or finished go on from its checkpoint, or from another one.
@@ -132,6 +138,7 @@ class Changefeeds:
                 raise changefeed_error("ErrAPIInvalidParam", text)
             self._require_kept(checkpoint_ts)
             feed.resume(checkpoint_ts)
+        self._change()
 
     def update(self, name: str, spec: ChangefeedSpec, namespace: str = DEFAULT) -> ServedChangefeed:
         """Give a changefeed that is stopped or failed another sink-uri, configuration or target-ts, with which it goes on
@@ -150,7 +157,7 @@ class Changefeeds:
         except UserError as error:
             raise _refused(str(error)) from None
         feed.spec, feed.changefeed = spec, changefeed
-        self.changed()
+        self._change()
         return feed
 
     def remove(self, name: str, namespace: str = DEFAULT) -> None:
@@ -160,8 +167,9 @@ class Changefeeds:
             del self._feeds[namespace, name]
             if feed is self._holding:
                 self._holding = None
-        feed.close(True)
-        self.changed()
+        with suppress(DeliveryError):  # what its sink has not taken concerns nobody any more
+            feed.close(True)
+        self._change()
 
     def subscribe(self, listener: Callable[[], None]) -> None:
         """Call a function, in any thread, after messages were sent or a state has changed."""
@@ -242,7 +250,10 @@ class Changefeeds:
         return feed
 
     def _compiled(self, spec: ChangefeedSpec) -> Changefeed:
-        return compiled(spec.sink_uri, spec.config, self._release, time_zone=self._time_zone)
+        changefeed = compiled(spec.sink_uri, spec.config, self._release, time_zone=self._time_zone)
+        if self._storages is not None:
+            require_allowed(changefeed, self._storages)
+        return changefeed
 
     def _output(self, spec: ChangefeedSpec, changefeed: Changefeed, sent: Messages) -> Output:
         return self._sinks.of(spec.name).output(changefeed, self._release, sent)
@@ -387,6 +398,11 @@ class Changefeeds:
         if isinstance(feed.failure, DeliveryError):
             raise feed.failure
         return feed.checkpoint_ts
+
+    def _change(self) -> None:
+        with self.turn:
+            self.keep()
+        self.changed()
 
     def changed(self) -> None:
         for listener in self._listeners:

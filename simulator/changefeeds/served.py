@@ -98,6 +98,7 @@ class ServedChangefeed:
         self._reached = False
         """Whether everything up to the target-ts was sent."""
 
+        self._is_closed = False
         self._warned_at = self._retry_at = 0.0
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._worker: ThreadPoolExecutor | None = None
@@ -154,7 +155,8 @@ class ServedChangefeed:
         """Send the commits that it has not read, with the watermarks until a millisecond, and with a `final` one above
         everything."""
         with self._lock:
-            if not self.runs or self.state == WARNING and time.monotonic() < self._retry_at:
+            waits = self.state == WARNING and time.monotonic() < self._retry_at
+            if not self.runs or waits or self._is_closed:
                 return
             if self.is_lost:
                 self.lose()
@@ -273,7 +275,6 @@ class ServedChangefeed:
             if self.runs:
                 self.state, self.failure = STOPPED, None
                 self._shut()
-        self._changed()
 
     def resume(self, checkpoint_ts: int) -> None:
         """Begin again behind a checkpoint. One that runs goes on as it does."""
@@ -283,7 +284,6 @@ class ServedChangefeed:
                 self._retry_at = 0.0
                 if self.stream.is_open:
                     self._reopen()
-        self._changed()
 
     def close(self, complete: bool) -> None:
         """Send no more, and close the output; a complete one ends at a watermark. Raises DeliveryError for what was not
@@ -294,9 +294,11 @@ class ServedChangefeed:
         if self._worker is not None:
             self._worker.shutdown()
         with self._lock:
+            self._is_closed = True
             self.stream.close(complete and self.state != WARNING)
         if complete and isinstance(self.failure, DeliveryError):
-            raise self.failure
+            failure, self.failure = self.failure, None
+            raise failure
 
     # -- what it has sent ----------------------------------------------------------------------------------------------
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from simulator.errors import UserError
+from simulator.errors import ChangefeedError, UserError, uri_without_secrets
 from simulator.releases import Release
 from simulator.run.outputs import FilesOutput, KafkaOutput, MemoryOutput, Output, StorageOutput
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -52,3 +55,29 @@ class Sinks:
 
 BLACKHOLE = "blackhole"
 """The scheme of a sink that drops everything."""
+
+
+def require_allowed(changefeed: Changefeed, places: Collection[str]) -> None:
+    """Raise ChangefeedError for a changefeed that writes files anywhere but in these directories or below these URIs, or
+    that reads its filter from a file."""
+    allowed = [_place(each) for each in places]
+    uris = [changefeed.codec.claim_check_storage_uri, changefeed.storage.uri if changefeed.storage else ""]
+    for uri in filter(None, uris):
+        if not any(f"{_place(uri)}/".startswith(f"{place}/") for place in allowed):
+            text = (
+                f"storage sink config invalid: {uri_without_secrets(uri)}: changefeeds of this server may not write there; "
+                f"accepted: {', '.join(places) or 'none'} (--allow-storage)"
+            )
+            raise ChangefeedError(text, "CDC:ErrStorageSinkInvalidConfig")
+    if any(rule.strip().startswith("@") for rule in changefeed.rules):
+        raise ChangefeedError("filter rules in a file are not read by a server", "CDC:ErrFilterRuleInvalid")
+
+
+def _place(uri: str) -> str:
+    """Return a directory or URI in one form, without its parameters: links are followed, and `..` is gone."""
+    parts = urlsplit(uri)
+    if parts.scheme in ("", "file", "local"):
+        return str(Path(parts.netloc + unquote(parts.path)).resolve())
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{posixpath.normpath('/' + unquote(parts.path))}".rstrip(
+        "/"
+    )

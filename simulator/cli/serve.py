@@ -79,14 +79,18 @@ def serve(options: dict[str, Any]) -> int:
             refuse_commits=options["when_kafka_fails"] == "refuse",
             after_delivery=console.take if takes else None,
             tell=lambda line: complain([line]),
+            keeps_messages=False,
+            sends=not options["console"] and options["fixtures"] is None,
+            storages=options["allow_storage"],
         )
         stack.callback(server.close)
         with signals.stop_gracefully() as stop:
             asyncio.run(_serve(server, ticdc, passwords or ("root",), stop))
-        server.close()
+        server.server.close()
         if isinstance(server.database.failure, EncodeError):
             raise server.database.failure
         last_ts = server.end()
+        server.close()
         if takes:
             console.take()
         show_lines([f"stopped; everything up to {tso.describe(last_ts)} has been sent"])

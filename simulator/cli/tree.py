@@ -269,6 +269,12 @@ def shell(force: bool, **options: Any) -> int:
 @click.option("--tls-key", type=PATH, metavar="FILE.pem", help="Its private key.")
 @click.option("--data", type=PATH, metavar="DIR", help="Keep the rows there; a later start continues with them.")
 @click.option("--resume", is_flag=True, help="With --data: send what the last server has not sent.")
+@click.option(
+    "--allow-storage",
+    multiple=True,
+    metavar="DIR",
+    help="Where changefeeds that are created later may write files.  May be given again.",
+)
 @shared.choice("--when-kafka-fails", "wait", "refuse", help="What a commit does while Kafka does not answer.")
 def serve(**options: Any) -> int:
     """A TiDB for MySQL clients, whose commits become TiCDC's messages at once.

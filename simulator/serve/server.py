@@ -82,7 +82,7 @@ class Server:
         self._delivery: asyncio.Task[None] | None = None
         self._delivery_took = 0.0
         self._error: BaseException | None = None
-        self._turn = threading.Lock()
+        self._turn = database.changefeeds.turn
         self._thread = ThreadPoolExecutor(1, "ticdc-sim-database") if deliver is not None else None
         """Executes statements, so that packets are read while a commit waits for Kafka; None if none waits."""
         self._end: asyncio.Future[None] | None = None
