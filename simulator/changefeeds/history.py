@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import pyarrow as pa
 
 from simulator import tso
-from simulator.tidb.engine.outcome import CommittedTransaction, CompletedDdl, Event
+from simulator.tidb.engine.outcome import CommittedTransaction, CompletedDdl, Event, TableChanges
 
 HISTORY_MS = 10 * 60 * 1000
 """How long commits are kept, as versions of rows are: the default of tidb_gc_life_time."""
@@ -20,11 +23,14 @@ HISTORY_MS = 10 * 60 * 1000
 MOST_BYTES = 256 << 20
 """The bytes of row changes that are kept at most, however new they are."""
 
-PER_TABLE = 2048
-"""The bytes that the changes of a table take in memory besides their values, as measured."""
+LOOSE, PACKED = 4096, 256
+"""The bytes that the changes of a table take in memory besides their values, as measured: as they come, and packed."""
+
+PACKED_TOGETHER = 256
+"""Commits whose arrays are joined. As many newer ones stay as they are: most changefeeds have still to read them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Commit:
     """What one statement has committed."""
 
@@ -35,6 +41,9 @@ class Commit:
     end_ms: int
     """The first millisecond behind all events."""
 
+    size: int
+    """The bytes that its row changes take in memory."""
+
     @property
     def last_ts(self) -> int:
         """The commit-ts of the last event."""
@@ -44,20 +53,102 @@ class Commit:
     def statements(self) -> tuple[Event, ...]:
         return tuple(event for event in self.events if isinstance(event, CompletedDdl))
 
-    @property
-    def size(self) -> int:
-        """The bytes that its row changes take in memory."""
-        changes = (each for event in self.events if isinstance(event, CommittedTransaction) for each in event.changes)
-        return sum(
-            PER_TABLE + each.handle.nbytes + each.before.nbytes + each.after.nbytes + each.row_id.nbytes
-            for each in changes
-        )
-
 
 def commit_of(events: Sequence[Event], now_ms: int) -> Commit:
     """Return the commit of events of which the first happens at `now_ms`: each later transaction takes a millisecond."""
     later = sum(isinstance(event, CommittedTransaction) for event in events[1:])
-    return Commit(tuple(events), now_ms, now_ms + later + 1)
+    size = sum(
+        LOOSE + _bytes(each) for event in events if isinstance(event, CommittedTransaction) for each in event.changes
+    )
+    return Commit(tuple(events), now_ms, now_ms + later + 1, size)
+
+
+def _bytes(changes: TableChanges) -> int:
+    return int(changes.before.get_total_buffer_size() + changes.after.get_total_buffer_size())
+
+
+class _PackedChanges(NamedTuple):
+    """The changes of a transaction in a table, among those of others."""
+
+    joined: TableChanges
+    start: int
+    rows: int
+
+    def unpacked(self) -> TableChanges:
+        return replace(
+            self.joined, **{name: each.slice(self.start, self.rows) for name, each in _arrays(self.joined).items()}
+        )
+
+
+def _arrays(changes: TableChanges) -> dict[str, pa.Array]:
+    """Return the arrays that there are, by the names of their fields."""
+    arrays = {name: getattr(changes, name) for name in ARRAYS}
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+ARRAYS = ("partition", "handle", "row_id", "before", "after", "lacking", "gone")
+
+
+def _pack(commits: Sequence[Commit]) -> list[Commit]:
+    """Return commits with the arrays of all changes of a table joined, which take a tenth of the memory."""
+    groups: dict[tuple[object, ...], list[TableChanges]] = {}
+    for changes in _changes(commits):
+        groups.setdefault(_form(changes), []).append(changes)
+    joined = {form: _joined(each) for form, each in groups.items()}
+    row_bytes = {form: _bytes(each) / max(len(each.handle), 1) for form, each in joined.items()}
+    starts = dict.fromkeys(groups, 0)
+
+    def packed(changes: TableChanges) -> _PackedChanges:
+        form, count = _form(changes), len(changes.handle)
+        start, starts[form] = starts[form], starts[form] + count
+        return _PackedChanges(joined[form], start, count)
+
+    def transaction(event: Event) -> Event:
+        if isinstance(event, CompletedDdl):
+            return event
+        return CommittedTransaction(tuple(map(packed, event.changes)))  # type: ignore[arg-type]  # until it is unpacked
+
+    return [
+        replace(
+            commit,
+            events=tuple(map(transaction, commit.events)),
+            size=sum(PACKED + int(row_bytes[_form(each)] * len(each.handle)) for each in _changes([commit])),
+        )
+        for commit in commits
+    ]
+
+
+def _unpack(commit: Commit) -> Commit:
+    return replace(
+        commit,
+        events=tuple(
+            CommittedTransaction(
+                tuple(each.unpacked() if isinstance(each, _PackedChanges) else each for each in event.changes)
+            )
+            if isinstance(event, CommittedTransaction)
+            else event
+            for event in commit.events
+        ),
+    )
+
+
+def _changes(commits: Sequence[Commit]) -> Iterator[TableChanges]:
+    for commit in commits:
+        for event in commit.events:
+            if isinstance(event, CommittedTransaction):
+                yield from event.changes
+
+
+def _form(changes: TableChanges) -> tuple[object, ...]:
+    """Return what changes have in common that can be joined."""
+    return id(changes.table), changes.are_rewritten, changes.lacking is None, changes.gone is None
+
+
+def _joined(changes: Sequence[TableChanges]) -> TableChanges:
+    first = changes[0]
+    return replace(
+        first, **{name: pa.concat_arrays([getattr(each, name) for each in changes]) for name in _arrays(first)}
+    )
 
 
 class History:
@@ -77,6 +168,9 @@ class History:
         """The commits with DDL, from the beginning, without their rows."""
 
         self._commits: list[Commit] = []
+        self._packed = 0
+        """How many of them are packed."""
+
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -101,7 +195,16 @@ class History:
             self._bytes += commit.size
             self.now_ms = commit.end_ms
             if commit.statements:
-                self.statements.append(Commit(commit.statements, commit.now_ms, commit.end_ms))
+                self.statements.append(replace(commit, events=commit.statements, size=0))
+            if len(self._commits) - self._packed == 2 * PACKED_TOGETHER:
+                self._pack_some()
+
+    def _pack_some(self) -> None:
+        some = slice(self._packed, self._packed + PACKED_TOGETHER)
+        before, after = self._commits[some], _pack(self._commits[some])
+        self._bytes += sum(commit.size for commit in after) - sum(commit.size for commit in before)
+        self._commits[some] = after
+        self._packed = some.stop
 
     def remember(self, statements: Commit) -> None:
         """Add statements that were executed before all commits."""
@@ -112,7 +215,8 @@ class History:
         """Return at most so many commits from that number on; None if some of them are gone."""
         with self._lock:
             place = number - self.first
-            return self._commits[place : place + most] if place >= 0 else None
+            commits = self._commits[place : place + most] if place >= 0 else None
+        return None if commits is None else [*map(_unpack, commits)]
 
     def place(self, ts: int) -> tuple[int, int]:
         """Return the number of the first commit above a TSO, and the millisecond from which on everything is above it."""
@@ -138,4 +242,5 @@ class History:
                 self.safe_ts = commit.last_ts
                 count += 1
             del self._commits[:count]
+            self._packed = max(0, self._packed - count)
             self.first += count

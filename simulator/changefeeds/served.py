@@ -327,6 +327,12 @@ class ServedChangefeed:
             self._send_all(watermark)
             return self.stream.events(False)
 
+    def files(self, watermark: bool = True) -> dict[str, bytes]:
+        """Return the files of its storage, as `TiCDC.files` does. Raises DeliveryError."""
+        with self._lock:
+            self._send_all(watermark)
+            return self.stream.files(False)
+
     def _send_all(self, watermark: bool) -> None:
         self.follow(self._history.now_ms, watermark)
         if isinstance(self.failure, DeliveryError):

@@ -3,11 +3,13 @@ checkpoint only."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import TiCDC
 from simulator.api.server import TiCDCServer
+from simulator.changefeeds import history
 from simulator.changefeeds.served import ServedChangefeed
 from simulator.serve.database import Client
 from simulator.sinks.memory import Message
@@ -81,9 +83,10 @@ def run(server: TiCDCServer, client: Client, text: str) -> None:
     server.database.execute(client, statement, text)
 
 
-@given(actions=ACTIONS)
-def test_any_sequence_of_pauses_and_statements(actions: list[Action]) -> None:
-    with TiCDC(sink_uri=CANAL, databases=()) as ticdc:
+@given(actions=ACTIONS, packed_together=st.sampled_from((1, 256)))
+def test_any_sequence_of_pauses_and_statements(actions: list[Action], packed_together: int) -> None:
+    with pytest.MonkeyPatch.context() as patch, TiCDC(sink_uri=CANAL, databases=()) as ticdc:
+        patch.setattr(history, "PACKED_TOGETHER", packed_together)
         server = TiCDCServer(ticdc)
         client = server.database.connect()
         for text in ("USE test", "CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(50))"):

@@ -295,6 +295,17 @@ def test_files_of_storages_and_fixtures_have_a_directory_each(connect: Connect, 
     assert sizes[0] >= 3 and sizes[1] >= sizes[0]
 
 
+def test_ten_changefeeds_and_a_thousand_transactions(server: TiCDCServer) -> None:
+    execute(server, "CREATE TABLE test.item (id INT PRIMARY KEY)")
+    feeds = [server.changefeeds.create(f"feed-{number}", CANAL if number % 2 else OPEN) for number in range(10)]
+    for number in range(1000):
+        execute(server, f"INSERT INTO test.item VALUES ({number})")
+        if number % 100 == 99:
+            server.run_in_thread(server.database.deliver)
+    every = [{event.commit_ts: event.after for event in feed.events() if isinstance(event, RowEvent)} for feed in feeds]
+    assert every == [every[0]] * 10 and [int(str((row or {})["id"])) for row in every[0].values()] == [*range(1000)]
+
+
 def test_a_test_creates_changefeeds_of_its_own(ticdc_server: ServedDatabase, connect: Connect) -> None:
     feed = ticdc_server.changefeeds.create("mine", CANAL, {"filter": {"rules": [f"{ticdc_server.name}.*"]}})
     client = connect(ticdc_server.port, database=ticdc_server.name)
