@@ -16,6 +16,7 @@ from simulator.changefeeds.changefeeds import DEFAULT, Changefeeds
 from simulator.changefeeds.served import clock_ms
 from simulator.errors import DeliveryError, SimulatorError, SqlError, UserError, did_you_mean
 from simulator.reader.decode import Event
+from simulator.releases import Release
 from simulator.run.steps.fault import fault_step
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.database import SharedDatabase
@@ -53,11 +54,12 @@ class TiCDCServer:
         most_shown: int = 0,
         sends: bool | None = None,
         storages: Collection[str] | None = None,
+        clock: Callable[[], int] = clock_ms,
     ) -> None:
         """`port` 0 takes a free port. `passwords` are those of users by name; by default `root` has none.
 
-        With `real_time` commits have the time of the clock, and watermarks come every second; otherwise each commit
-        takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state; with `resume` the changefeeds go on
+        With `real_time` commits have the time of the `clock` (milliseconds since 1970), and watermarks come every second;
+        otherwise each commit takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state; with `resume` the changefeeds go on
         as those of an earlier server. If Kafka is gone, commits wait for it, or are refused with `refuse_commits`.
         `after_delivery` is called when messages have been sent; `tell` with a line when the changefeed cannot send,
         and when it sends again.
@@ -90,10 +92,8 @@ class TiCDCServer:
             self.changefeeds.keep = self._keep
             self._keep()
         self._after_delivery = after_delivery
-        self._real_time = real_time
-        self.database = SharedDatabase(
-            self.changefeeds, upstream, clock_ms if real_time else None, data, refuse_commits
-        )
+        self._real_time, self._clock = real_time, clock
+        self.database = SharedDatabase(self.changefeeds, upstream, clock if real_time else None, data, refuse_commits)
         sends = real_time or live.output.name != "memory"
         self._tell, self._told = tell, False
         self._server = Server(
@@ -106,7 +106,7 @@ class TiCDCServer:
             ssl,
             self._tick if sends else None,
             self._call,
-            self._deliver if sends else None,
+            self.deliver if sends else None,
         )
 
     @property
@@ -121,10 +121,20 @@ class TiCDCServer:
     def server(self) -> Server:
         return self._server
 
+    @property
+    def release(self) -> Release:
+        """The release of TiCDC, the same for every changefeed."""
+        return self._ticdc.release_facts
+
     def start(self) -> Self:
         """Serve in a thread of its own, and return when clients can connect. Raises UserError for a port that is taken."""
         self._server.start()
         return self
+
+    def deliver(self) -> None:
+        """Send the messages of all commits so far; called between two statements."""
+        self.database.deliver()
+        self._delivered()
 
     def create_database(self, name: str) -> None:
         """Create a database as if it had existed from the start: no statement is sent for it."""
@@ -181,10 +191,6 @@ class TiCDCServer:
     def _in_thread(self, function: Callable[[], Returned]) -> Returned:
         return self._server.call_from_other_thread(function)
 
-    def _deliver(self) -> None:
-        self.database.deliver()
-        self._delivered()
-
     def _tick(self) -> None:
         """Let the time until now pass, with its watermarks. Connect anew if messages could not be sent."""
         if isinstance(self.database.failure, DeliveryError):
@@ -195,7 +201,7 @@ class TiCDCServer:
                 return
             self.database.deliver()
         if self._real_time:
-            self.database.advance(clock_ms())
+            self.database.advance(self._clock())
             self.changefeeds.collect()
         self._delivered()
         self._keep()

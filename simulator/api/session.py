@@ -23,6 +23,7 @@ from simulator.changefeeds.stream import ChangefeedStream
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
 from simulator.reader.decode import Event
 from simulator.reader.records import Record
+from simulator.releases import Release
 from simulator.run import expectations, library
 from simulator.run import scenario as scenarios
 from simulator.run.open_changefeed import OpenChangefeed
@@ -282,8 +283,13 @@ class TiCDC:
 
     def changefeeds(self, upstream: Upstream, sinks: Sinks, **options: Any) -> Changefeeds:
         """Return the changefeeds of a TiDB that is served, with the settings of this one and `options` of `Changefeeds`;
-        there is none yet."""
+        there is none yet. For this package's own use."""
         return Changefeeds(self._release, upstream, sinks, self.time_zone, self._interval_ms, self._seed, **options)
+
+    @property
+    def release_facts(self) -> Release:
+        """The behaviours of the release, for this package's own use."""
+        return self._release
 
     @property
     def server_version(self) -> str:
@@ -334,7 +340,7 @@ class TiCDC:
         if not self._closed:
             self._closed = True
             try:
-                if complete:
+                if complete and self.stream.is_open:
                     self._live.resolve()
             except BaseException:
                 complete = False

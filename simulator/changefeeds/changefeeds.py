@@ -10,13 +10,13 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from simulator import tso
-from simulator.changefeeds.errors import changefeed_error
+from simulator.changefeeds.errors import changefeed_error, text_of
 from simulator.changefeeds.history import History, commit_of
 from simulator.changefeeds.served import FAILED, STOPPED, RunningError, ServedChangefeed
 from simulator.changefeeds.sinks import Sinks, require_allowed
 from simulator.changefeeds.spec import ChangefeedSpec, Config, compiled
-from simulator.changefeeds.stream import ChangefeedStream
-from simulator.errors import DeliveryError, SimulatorError, UserError
+from simulator.changefeeds.stream import ChangefeedStream, SentMessages
+from simulator.errors import ChangefeedError, DeliveryError, SimulatorError, UserError
 from simulator.releases import Release
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import FilesOutput, Output
@@ -149,13 +149,14 @@ class Changefeeds:
         old = feed.spec
         spec = replace(spec, name=old.name, namespace=old.namespace, start_ts=old.start_ts)
         if 0 < spec.target_ts <= spec.start_ts:
-            raise _refused(f"can not update target_ts:{spec.target_ts} less than start_ts:{spec.start_ts}")
+            text = f"can not update target_ts:{spec.target_ts} less than start_ts:{spec.start_ts}"
+            raise ChangefeedError(text, "CDC:ErrChangefeedUpdateRefused")
         if spec == old:
             raise _refused("changefeed config is the same with the old one, do nothing")
         try:
             changefeed = self._compiled(spec)
         except UserError as error:
-            raise _refused(str(error)) from None
+            raise _refused(text_of(error)) from None
         feed.spec, feed.changefeed = spec, changefeed
         self._change()
         return feed
@@ -203,6 +204,7 @@ class Changefeeds:
         """Take an open changefeed as the default one, for which commits wait while it cannot send. It goes on from a
         checkpoint, or begins with the history."""
         changefeed, live, number = stream.changefeed, stream.live, 0
+        stream.shown = SentMessages(self._most_shown)
         spec = ChangefeedSpec(DEFAULT, changefeed.sink_uri, changefeed.config or None, live.position.start_ts)
         if checkpoint_ts is not None:
             number = self._begin(live, checkpoint_ts)
@@ -216,7 +218,9 @@ class Changefeeds:
         """Return what a later server needs of each changefeed, as JSON."""
         return [
             {
-                "spec": asdict(replace(feed.spec, config=feed.changefeed.config)),
+                "spec": asdict(feed.spec)
+                if isinstance(feed.spec.config, Mapping)
+                else asdict(replace(feed.spec, config=feed.changefeed.config)),
                 "state": feed.state,
                 "error": None if feed.error is None else asdict(feed.error),
                 "create_time_ms": feed.create_time_ms,

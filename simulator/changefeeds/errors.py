@@ -5,7 +5,7 @@ Source: tiflow v8.5.4 pkg/errors/cdc_errors.go.
 
 from __future__ import annotations
 
-from simulator.errors import ChangefeedError
+from simulator.errors import ChangefeedError, CodedError, SimulatorError
 
 TEXTS = {
     "ErrAPIInvalidParam": "{}",
@@ -30,3 +30,8 @@ TEXTS = {
 def changefeed_error(name: str, *values: object) -> ChangefeedError:
     """Return the error of that name in TEXTS; its code is `CDC:` and the name."""
     return ChangefeedError(TEXTS[name].format(*values), f"CDC:{name}")
+
+
+def text_of(error: SimulatorError) -> str:
+    """Return an error's text as TiCDC writes it: no blank stands behind the code."""
+    return f"[{error.code}]{error.text}" if isinstance(error, CodedError) and error.code else str(error)

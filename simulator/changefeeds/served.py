@@ -94,7 +94,7 @@ class ServedChangefeed:
         """Whether messages wait for `messages` and `events`."""
 
         self._history, self._reopened, self._changed = history, reopened, changed
-        self._lock = threading.RLock()
+        self._lock, self._worker_lock = threading.RLock(), threading.Lock()
         self._reached = False
         """Whether everything up to the target-ts was sent."""
 
@@ -128,6 +128,12 @@ class ServedChangefeed:
     def resolved_ts(self) -> int:
         """Everything up to this TSO was read."""
         return max(self.checkpoint_ts, tso.compose(self.live.position.now_ms - 1)) if self.runs else self.checkpoint_ts
+
+    @property
+    def last_synced_ts(self) -> int:
+        """The commit-ts of the last commit that it has read."""
+        read = self._history.since(self.number - 1, 1) if self.number > self._history.first else ()
+        return read[0].last_ts if read else self.spec.start_ts
 
     # -- sending -------------------------------------------------------------------------------------------------------
 
@@ -178,12 +184,21 @@ class ServedChangefeed:
 
     def follow_soon(self, now_ms: int) -> None:
         """Call `follow` in a thread of its own, so that nobody waits for a sink that does not answer."""
-        if self._queued is None or self._queued.running() or self._queued.done():
+        with self._worker_lock:
+            if not self.runs or self._is_closed or self._queued is not None and self._queued_waits():
+                return
             if self._worker is None:
                 self._worker = ThreadPoolExecutor(1, f"ticdc-sim-{self.spec.name}")
-            if self._queued is not None and self._queued.done():
-                self._queued.result()  # raises what is no SimulatorError
             self._queued = self._worker.submit(self.follow, now_ms)
+
+    def _queued_waits(self) -> bool:
+        """Return whether the last call has not begun. Raises what it raised, if that was no SimulatorError."""
+        assert self._queued is not None
+        if not self._queued.done():
+            return not self._queued.running()
+        ended, self._queued = self._queued, None
+        ended.result()
+        return False
 
     def _send(self, now_ms: int, final: bool) -> None:
         if not self.stream.is_open or self.state == WARNING and self.live.output.is_remote and not self.holds_commits:
@@ -291,10 +306,11 @@ class ServedChangefeed:
         if complete:
             self._retry_at = 0.0
             self.follow(self._history.now_ms, final=True)
+        with self._worker_lock:
+            self._is_closed = True
         if self._worker is not None:
             self._worker.shutdown()
         with self._lock:
-            self._is_closed = True
             self.stream.close(complete and self.state != WARNING)
         if complete and isinstance(self.failure, DeliveryError):
             failure, self.failure = self.failure, None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 from simulator.changefeeds.sinks import BLACKHOLE
 from simulator.releases import Release
@@ -49,11 +50,14 @@ def compiled(
 ) -> Changefeed:
     """Return the changefeed of a sink-uri and a configuration, as `simulator.ticdc.changefeed.load`.
 
-    One of `blackhole://` is encoded as one of Kafka. Raises ChangefeedError if TiCDC rejects it.
+    One of `blackhole://` is encoded as one of Kafka, in Open Protocol if no protocol is asked for. Raises ChangefeedError
+    if TiCDC rejects it.
     """
     if sink_uri is not None and sink_uri.lower().startswith(f"{BLACKHOLE}:"):
         query = sink_uri.partition("?")[2]
-        as_kafka = compiled(f"kafka://127.0.0.1:9092/{BLACKHOLE}?{query}", config, release, assumed, time_zone)
+        kafka = f"kafka://127.0.0.1:9092/{BLACKHOLE}?{query}"
+        asks = "protocol" in parse_qs(query)
+        as_kafka = compiled(kafka if asks else None, config, release, f"{kafka}&protocol=open-protocol", time_zone)
         return replace(as_kafka, scheme=BLACKHOLE, sink_uri=sink_uri)
     if isinstance(config, Mapping):
         lines = (f"{json.dumps(key)} = {_toml(value)}\n" for key, value in config.items())

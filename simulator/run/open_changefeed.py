@@ -6,7 +6,7 @@ messages of statements may wait for `deliver`: they are the same, and cost less 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -33,10 +33,11 @@ from simulator.run.plan.step import (
     joined,
     starting,
 )
+from simulator.run.plan.table_infos import ids_of
 from simulator.run.steps.sql import apply_events, execute_statement, with_upstream
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
-from simulator.tidb.ddl.catalog import DatabaseInfo, with_database
+from simulator.tidb.ddl.catalog import DatabaseInfo, Key, with_database
 from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.upstream import Upstream
 
@@ -91,6 +92,11 @@ class OpenChangefeed:
 
         self.stopped: ChangefeedStopped | EncodeError | None = None
         """The statement, or the row, at which the changefeed has stopped. TiDB goes on, and nothing more is sent."""
+
+    @property
+    def table_ids(self) -> Mapping[Key, int]:
+        """The ids of the tables that are replicated now."""
+        return ids_of(self.position.versions, self._context.versions)
 
     @property
     def rules(self) -> ChangefeedRules:
