@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -30,8 +30,7 @@ PACKED_TOGETHER = 256
 """Commits whose arrays are joined. As many newer ones stay as they are: most changefeeds have still to read them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """What one statement has committed."""
 
     events: tuple[Event, ...]
@@ -63,21 +62,43 @@ def commit_of(events: Sequence[Event], now_ms: int) -> Commit:
     return Commit(tuple(events), now_ms, now_ms + later + 1, size)
 
 
+def _packed_size(commit: Commit) -> int:
+    changes = sum(len(event.changes) for event in commit.events if isinstance(event, CommittedTransaction))
+    return commit.size - changes * (LOOSE - PACKED)
+
+
 def _bytes(changes: TableChanges) -> int:
     return int(changes.before.get_total_buffer_size() + changes.after.get_total_buffer_size())
+
+
+class _Joined:
+    """The changes of many transactions in one table, with their arrays joined."""
+
+    def __init__(self) -> None:
+        self.parts: list[TableChanges] = []
+        self.rows = 0
+        self.changes: TableChanges | None = None
+
+    def join(self) -> None:
+        first = self.parts[0]
+        joined = {name: pa.concat_arrays([getattr(each, name) for each in self.parts]) for name in _arrays(first)}
+        self.changes, self.parts = replace(first, **joined), []
 
 
 class _PackedChanges(NamedTuple):
     """The changes of a transaction in a table, among those of others."""
 
-    joined: TableChanges
+    joined: _Joined
     start: int
     rows: int
 
     def unpacked(self) -> TableChanges:
-        return replace(
-            self.joined, **{name: each.slice(self.start, self.rows) for name, each in _arrays(self.joined).items()}
-        )
+        every = self.joined.changes
+        assert every is not None
+        return replace(every, **{name: each.slice(self.start, self.rows) for name, each in _arrays(every).items()})
+
+
+ARRAYS = ("partition", "handle", "row_id", "before", "after", "lacking", "gone")
 
 
 def _arrays(changes: TableChanges) -> dict[str, pa.Array]:
@@ -86,69 +107,40 @@ def _arrays(changes: TableChanges) -> dict[str, pa.Array]:
     return {name: array for name, array in arrays.items() if array is not None}
 
 
-ARRAYS = ("partition", "handle", "row_id", "before", "after", "lacking", "gone")
-
-
 def _pack(commits: Sequence[Commit]) -> list[Commit]:
     """Return commits with the arrays of all changes of a table joined, which take a tenth of the memory."""
-    groups: dict[tuple[object, ...], list[TableChanges]] = {}
-    for changes in _changes(commits):
-        groups.setdefault(_form(changes), []).append(changes)
-    joined = {form: _joined(each) for form, each in groups.items()}
-    row_bytes = {form: _bytes(each) / max(len(each.handle), 1) for form, each in joined.items()}
-    starts = dict.fromkeys(groups, 0)
+    groups: dict[tuple[object, ...], _Joined] = {}
 
-    def packed(changes: TableChanges) -> _PackedChanges:
-        form, count = _form(changes), len(changes.handle)
-        start, starts[form] = starts[form], starts[form] + count
-        return _PackedChanges(joined[form], start, count)
-
-    def transaction(event: Event) -> Event:
+    def packed(event: Event) -> Any:
         if isinstance(event, CompletedDdl):
             return event
-        return CommittedTransaction(tuple(map(packed, event.changes)))  # type: ignore[arg-type]  # until it is unpacked
+        places = []
+        for changes in event.changes:
+            form = id(changes.table), changes.are_rewritten, changes.lacking is None, changes.gone is None
+            joined = groups.get(form)
+            if joined is None:
+                joined = groups[form] = _Joined()
+            rows = len(changes.handle)
+            places.append(_PackedChanges(joined, joined.rows, rows))
+            joined.parts.append(changes)
+            joined.rows += rows
+        return tuple(places)
 
-    return [
-        replace(
-            commit,
-            events=tuple(map(transaction, commit.events)),
-            size=sum(PACKED + int(row_bytes[_form(each)] * len(each.handle)) for each in _changes([commit])),
-        )
+    after = [
+        Commit(tuple(map(packed, commit.events)), commit.now_ms, commit.end_ms, _packed_size(commit))
         for commit in commits
     ]
+    for joined in groups.values():
+        joined.join()
+    return after
 
 
 def _unpack(commit: Commit) -> Commit:
-    return replace(
-        commit,
-        events=tuple(
-            CommittedTransaction(
-                tuple(each.unpacked() if isinstance(each, _PackedChanges) else each for each in event.changes)
-            )
-            if isinstance(event, CommittedTransaction)
-            else event
-            for event in commit.events
-        ),
+    events = (
+        CommittedTransaction(tuple(each.unpacked() for each in event)) if isinstance(event, tuple) else event
+        for event in commit.events
     )
-
-
-def _changes(commits: Sequence[Commit]) -> Iterator[TableChanges]:
-    for commit in commits:
-        for event in commit.events:
-            if isinstance(event, CommittedTransaction):
-                yield from event.changes
-
-
-def _form(changes: TableChanges) -> tuple[object, ...]:
-    """Return what changes have in common that can be joined."""
-    return id(changes.table), changes.are_rewritten, changes.lacking is None, changes.gone is None
-
-
-def _joined(changes: Sequence[TableChanges]) -> TableChanges:
-    first = changes[0]
-    return replace(
-        first, **{name: pa.concat_arrays([getattr(each, name) for each in changes]) for name in _arrays(first)}
-    )
+    return commit._replace(events=tuple(events))
 
 
 class History:
@@ -195,7 +187,7 @@ class History:
             self._bytes += commit.size
             self.now_ms = commit.end_ms
             if commit.statements:
-                self.statements.append(replace(commit, events=commit.statements, size=0))
+                self.statements.append(commit._replace(events=commit.statements, size=0))
             if len(self._commits) - self._packed == 2 * PACKED_TOGETHER:
                 self._pack_some()
 
