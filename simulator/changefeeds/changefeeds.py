@@ -93,6 +93,7 @@ class Changefeeds:
         if isinstance(changefeed, str):
             changefeed = ChangefeedSpec(changefeed, sink_uri, config, start_ts, target_ts, namespace)
         with self.turn:
+            self.history.keeps = True
             spec = self._checked(changefeed)
         sent = list[Message]()
         output = self._output(spec, self._compiled(spec), sent)
@@ -122,6 +123,7 @@ class Changefeeds:
 
     def pause(self, name: str, namespace: str = DEFAULT) -> None:
         """Stop a changefeed at its checkpoint. Raises ChangefeedError."""
+        self.history.keeps = True
         self.get(name, namespace).pause()
         self._change()
 

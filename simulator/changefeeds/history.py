@@ -147,6 +147,9 @@ class History:
     """The commits so far. Any thread may read it, while one adds to it."""
 
     def __init__(self) -> None:
+        self.keeps = True
+        """Whether commits are kept; if not, they are gone with the next one."""
+
         self.first = 0
         """The number of the oldest commit that is kept."""
 
@@ -183,6 +186,9 @@ class History:
     def append(self, commit: Commit) -> None:
         """Add the newest commit."""
         with self._lock:
+            if not self.keeps:
+                self.first, self._commits, self._packed, self._bytes = self.end, [], 0, 0
+                self.safe_ts = tso.compose(commit.now_ms) - 1
             self._commits.append(commit)
             self._bytes += commit.size
             self.now_ms = commit.end_ms

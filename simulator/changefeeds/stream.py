@@ -24,7 +24,7 @@ class SentMessages:
     """The last messages of a changefeed, numbered from 0."""
 
     def __init__(self, most: int) -> None:
-        self.next_number = 0
+        self.most, self.next_number = most, 0
         """The number of the next message."""
 
         self._kept: deque[Message] = deque(maxlen=most)
@@ -146,7 +146,8 @@ class ChangefeedStream:
 
     def note(self) -> None:
         """Let `shown` have the messages so far."""
-        self.shown.extend(self._placed(self.sent[self._noted :]))
+        fresh = self.sent[self._noted :]
+        self.shown.extend(self._placed(fresh) if self.shown.most else fresh)
         self._noted = len(self.sent)
 
     def _placed(self, messages: Sequence[Message]) -> list[Message]:

@@ -82,6 +82,7 @@ def serve(options: dict[str, Any]) -> int:
             keeps_messages=False,
             sends=not options["console"] and options["fixtures"] is None,
             storages=options["allow_storage"],
+            keeps_history=False,
         )
         stack.callback(server.close)
         with signals.stop_gracefully() as stop:

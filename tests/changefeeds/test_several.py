@@ -237,6 +237,19 @@ def test_too_many_bytes_of_history_are_dropped(
     assert ids(feed.events()) == [100]
 
 
+def test_without_a_history_a_changefeed_begins_now(connect: Connect) -> None:
+    with TiCDC(databases=()) as ticdc, TiCDCServer(ticdc, keeps_history=False) as server:
+        client, feeds = connect(server.port), server.changefeeds
+        client.run(
+            "CREATE TABLE item (id INT PRIMARY KEY)", "INSERT INTO item VALUES (1)", "INSERT INTO item VALUES (2)"
+        )
+        assert feeds.history.end - feeds.history.first == 1
+        assert "[CDC:ErrStartTsBeforeGC]" in refused(lambda: feeds.create("late", CANAL, start_ts=START_TS))
+        feed = feeds.create("now", CANAL)
+        client.run("INSERT INTO item VALUES (3)", "INSERT INTO item VALUES (4)")
+        assert ids(feed.events()) == [3, 4] and ids(server.events()) == [1, 2, 3, 4]
+
+
 def test_faults_watermarks_and_time_name_a_changefeed_or_concern_all(server: TiCDCServer, connect: Connect) -> None:
     client, feeds = connect(server.port), server.changefeeds
     one, two = feeds.create("one", CANAL), feeds.create("two", CANAL, namespace="shop")
