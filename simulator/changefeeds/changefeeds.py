@@ -175,7 +175,7 @@ class Changefeeds:
         self._change()
 
     def subscribe(self, listener: Callable[[], None]) -> None:
-        """Call a function, in any thread, after messages were sent or a state has changed."""
+        """Call a function, in any thread, after messages were sent or a state has changed. It must not wait for others."""
         self._listeners.append(listener)
 
     def _checked(self, spec: ChangefeedSpec) -> ChangefeedSpec:
@@ -337,11 +337,11 @@ class Changefeeds:
                 feed.follow(now_ms)
 
     def collect(self) -> None:
-        """Drop old commits, and fail the changefeeds that would need them."""
+        """Drop old commits, and fail the paused changefeeds that would need them; others fail when they go on."""
         needed = [feed.checkpoint_ts for feed in self.list() if feed.runs]
         self.history.collect(self.now_ms, min(needed, default=tso.FOREVER))
         for feed in self.list():
-            if feed.is_lost:
+            if not feed.runs and feed.is_lost:
                 feed.lose()
 
     def reconnect(self) -> None:

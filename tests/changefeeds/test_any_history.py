@@ -83,6 +83,7 @@ def run(server: TiCDCServer, client: Client, text: str) -> None:
     server.database.execute(client, statement, text)
 
 
+@pytest.mark.slow
 @given(actions=ACTIONS, packed_together=st.sampled_from((1, 256)))
 def test_any_sequence_of_pauses_and_statements(actions: list[Action], packed_together: int) -> None:
     with pytest.MonkeyPatch.context() as patch, TiCDC(sink_uri=CANAL, databases=()) as ticdc:

@@ -196,29 +196,28 @@ def test_a_sink_that_does_not_answer_is_tried_again(
     assert ids(server.events()) == [1]
 
 
-def test_a_pause_that_outlasts_the_history_fails(
-    server: TiCDCServer, connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client, feeds = connect(server.port), server.changefeeds
-    feed = feeds.create("orders", CANAL)
-    running = feeds.create("running", OPEN)
-    client.run("CREATE TABLE item (id INT PRIMARY KEY)", "INSERT INTO item VALUES (1)")
-    feed.messages()
-    client.run("INSERT INTO item VALUES (2)")
-    feeds.pause("orders")
-    assert ids(feed.events()) == [2]
-    server.wait("11m")
-    client.run("INSERT INTO item VALUES (3)")
-    feeds.collect()
-    assert told(feed) == ("failed", "CDC:ErrSnapshotLostByGC")
-    assert "[CDC:ErrStartTsBeforeGC] fail to create or maintain changefeed because start-ts" in refused(
-        lambda: feeds.resume("orders")
-    )
-    assert "[CDC:ErrStartTsBeforeGC]" in refused(lambda: feeds.create("late", CANAL, start_ts=1))
-    feeds.resume("orders", overwrite_checkpoint_ts=feeds.now_ts)
-    client.run("INSERT INTO item VALUES (4)")
-    assert ids(feed.events()) == [4]
-    assert ids(running.events()) == [1, 2, 3, 4]
+def test_a_pause_that_outlasts_the_history_fails(connect: Connect) -> None:
+    with TiCDC(databases=(), resolved_interval="1m") as ticdc, TiCDCServer(ticdc) as server:
+        client, feeds = connect(server.port), server.changefeeds
+        feed = feeds.create("orders", CANAL)
+        running = feeds.create("running", OPEN)
+        client.run("CREATE TABLE item (id INT PRIMARY KEY)", "INSERT INTO item VALUES (1)")
+        feed.messages()
+        client.run("INSERT INTO item VALUES (2)")
+        feeds.pause("orders")
+        assert ids(feed.events()) == [2]
+        server.wait("11m")
+        client.run("INSERT INTO item VALUES (3)")
+        feeds.collect()
+        assert told(feed) == ("failed", "CDC:ErrSnapshotLostByGC")
+        assert "[CDC:ErrStartTsBeforeGC] fail to create or maintain changefeed because start-ts" in refused(
+            lambda: feeds.resume("orders")
+        )
+        assert "[CDC:ErrStartTsBeforeGC]" in refused(lambda: feeds.create("late", CANAL, start_ts=1))
+        feeds.resume("orders", overwrite_checkpoint_ts=feeds.now_ts)
+        client.run("INSERT INTO item VALUES (4)")
+        assert ids(feed.events()) == [4]
+        assert ids(running.events()) == [1, 2, 3, 4]
 
 
 def test_too_many_bytes_of_history_are_dropped(
@@ -308,6 +307,7 @@ def test_files_of_storages_and_fixtures_have_a_directory_each(connect: Connect, 
     assert sizes[0] >= 3 and sizes[1] >= sizes[0]
 
 
+@pytest.mark.slow
 def test_ten_changefeeds_and_a_thousand_transactions(server: TiCDCServer) -> None:
     execute(server, "CREATE TABLE test.item (id INT PRIMARY KEY)")
     feeds = [server.changefeeds.create(f"feed-{number}", CANAL if number % 2 else OPEN) for number in range(10)]
