@@ -60,8 +60,9 @@ class Changefeeds:
         most_shown: int = 0,
         storages: Collection[str] | None = None,
     ) -> None:
-        """Changefeeds may write files to the directories and URIs `storages` only, or anywhere. `keeps_messages` lets messages of each changefeed wait for `ServedChangefeed.messages`; the last `most_shown` are
-        kept in any case. The other arguments are those of `TiCDC`."""
+        """Changefeeds may write files to the directories and URIs `storages` only, or anywhere. `keeps_messages` lets
+        messages of each wait for `ServedChangefeed.messages`; the last `most_shown` are kept in any case. The other arguments
+        are those of `TiCDC`."""
         self.history, self.turn = History(), threading.RLock()
         """`turn` is held by who changes the TiDB or the list of changefeeds."""
 
@@ -262,7 +263,7 @@ class Changefeeds:
         return changefeed
 
     def _output(self, spec: ChangefeedSpec, changefeed: Changefeed, sent: Messages) -> Output:
-        return self._sinks.of(spec.name).output(changefeed, self._release, sent)
+        return self._sinks.of(spec.name, spec.namespace).output(changefeed, self._release, sent)
 
     def _separate_fixtures(self) -> None:
         """Give the default changefeed a directory of fixtures of its own, like all others."""

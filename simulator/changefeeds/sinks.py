@@ -48,8 +48,10 @@ class Sinks:
             return KafkaOutput(changefeed, messages=messages, silence=self.kafka_timeout)
         return MemoryOutput(changefeed, messages)
 
-    def of(self, name: str) -> Sinks:
+    def of(self, name: str, namespace: str) -> Sinks:
         """Return those of one changefeed among several: each has a directory of fixtures of its own."""
+        if namespace != "default":
+            name = f"{namespace}.{name}"
         return self if self.fixtures is None else replace(self, fixtures=self.fixtures / name)
 
 

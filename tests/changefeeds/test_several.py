@@ -296,13 +296,14 @@ def test_files_of_storages_and_fixtures_have_a_directory_each(connect: Connect, 
         client = connect(server.port)
         for name in ("one", "two"):
             server.changefeeds.create(name, CANAL)
+        server.changefeeds.create("two", CANAL, namespace="shop")
         client.run("CREATE TABLE item (id INT PRIMARY KEY)", "INSERT INTO item VALUES (1)")
         server.changefeeds.pause("two")
         client.run("INSERT INTO item VALUES (2)")
         server.changefeeds.resume("two")
         with pytest.raises(UserError, match="fixtures hold the messages of Kafka"):
             server.changefeeds.create("files", (tmp_path / "files").as_uri() + "?protocol=csv")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["default", "one", "two"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["default", "one", "shop.two", "two"]
     sizes = [len((tmp_path / "out" / name / "canal" / "0.jsonl").read_text().splitlines()) for name in ("one", "two")]
     assert sizes[0] >= 3 and sizes[1] >= sizes[0]
 
