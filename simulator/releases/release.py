@@ -20,6 +20,7 @@ from simulator.releases.codecs import (
     SimpleBehaviours,
 )
 from simulator.releases.messages import ChecksumBehaviours, MessageBehaviours
+from simulator.releases.openapi import ApiBehaviours
 from simulator.releases.rows import RowBehaviours
 from simulator.releases.settings import SettingBehaviours
 from simulator.releases.statement_texts import StatementTextBehaviours
@@ -30,6 +31,7 @@ from simulator.releases.tags import EVERY
 
 @dataclass(frozen=True, kw_only=True)
 class Release(
+    ApiBehaviours,
     AvroSchemaBehaviours,
     ChecksumBehaviours,
     SimpleBehaviours,
