@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator import releases, signals, tso
 from simulator.api.server import TiCDCServer
@@ -25,6 +25,9 @@ from simulator.reader.event_lines import lines
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.server import StillRunning
 
+if TYPE_CHECKING:
+    from simulator.openapi.server import HttpServer
+
 KAFKA_TIMEOUT = 10.0
 """Seconds without an acknowledgement after which Kafka counts as gone; TiCDC's default of write-timeout."""
 
@@ -36,6 +39,8 @@ def serve(options: dict[str, Any]) -> int:
     tls, passwords = _tls(options["tls_cert"], options["tls_key"]), _passwords(options["users"])
     if options["resume"] and options["data"] is None:
         raise UserError("--resume needs --data DIR, which a server before has written")
+    if options["api_host"] is not None and options["api_port"] is None:
+        raise UserError(f"--api-host {options['api_host']} needs --api-port PORT: nothing is served without it")
     if options["console"] and options["fixtures"] is not None:
         raise UserError("--console and --fixtures exclude each other: choose one")
     sends = options["sink_uri"] is not None and not options["console"] and options["fixtures"] is None
@@ -85,8 +90,15 @@ def serve(options: dict[str, Any]) -> int:
             keeps_history=False,
         )
         stack.callback(server.close)
+        http = None
+        if options["api_port"] is not None:
+            from simulator.openapi.server import HttpServer, application
+
+            api_host = options["api_host"] or "127.0.0.1"
+            http = HttpServer(application(server, host=api_host), api_host, options["api_port"])
+            stack.callback(http.close)
         with signals.stop_gracefully() as stop:
-            asyncio.run(_serve(server, ticdc, passwords or ("root",), stop))
+            asyncio.run(_serve(server, http, ticdc, passwords or ("root",), stop))
         server.server.close()
         if isinstance(server.database.failure, EncodeError):
             raise server.database.failure
@@ -98,16 +110,23 @@ def serve(options: dict[str, Any]) -> int:
     return 0
 
 
-async def _serve(server: TiCDCServer, ticdc: TiCDC, users: Collection[str], stop: signals.StopRequest) -> None:
+async def _serve(
+    server: TiCDCServer, http: HttpServer | None, ticdc: TiCDC, users: Collection[str], stop: signals.StopRequest
+) -> None:
     def listening() -> None:
         who = f"{noun(len(users), 'user')} {', '.join(users)}"
-        show_lines([f"{ticdc.describe()}; MySQL clients: {server.host}:{server.port}, {who}; Ctrl-C ends"])
+        api = f"; API: {http.url}" if http is not None else ""
+        show_lines([f"{ticdc.describe()}; MySQL clients: {server.host}:{server.port}, {who}{api}; Ctrl-C ends"])
         sys.stdout.flush()
 
     serving = asyncio.create_task(server.server.serve(listening))
-    while not stop.number and not serving.done():
-        await asyncio.wait([serving], timeout=0.1)
+    running = [serving] if http is None else [serving, asyncio.create_task(http.serve())]
+    while not stop.number and not any(task.done() for task in running):
+        await asyncio.wait(running, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
     server.server.stop()
+    if http is not None:
+        http.stop()
+        await running[1]
     try:
         await serving
     except StillRunning:

@@ -268,6 +268,13 @@ def shell(force: bool, **options: Any) -> int:
 @click.option("--tls-cert", type=PATH, metavar="FILE.pem", help="A certificate, for TLS.")
 @click.option("--tls-key", type=PATH, metavar="FILE.pem", help="Its private key.")
 @click.option("--data", type=PATH, metavar="DIR", help="Keep the rows there; a later start continues with them.")
+@click.option(
+    "--api-port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Serve TiCDC's OpenAPI v2 there, for curl and cdc cli; 0 takes a free one.",
+)
+@click.option("--api-host", metavar="ADDRESS", help="Where the API listens.  [default: 127.0.0.1]")
 @click.option("--resume", is_flag=True, help="With --data: send what the last server has not sent.")
 @click.option(
     "--allow-storage",

@@ -179,6 +179,8 @@ REFUSED = {
     f"serve {KAFKA}?protocol=nonsense": "nonsense",
     "serve --port 99999": "99999",
     "serve --console --fixtures out": "exclude each other",
+    "serve --api-host 0.0.0.0": "--api-host 0.0.0.0 needs --api-port PORT",
+    "serve --api-port 99999": "99999",
     "serve --data before": "--data before holds something else (test.t-schema.sql): give a new or empty directory",
     # explain
     **{f"explain ddl {shlex.quote(statement)}": words for statement, words in STATEMENTS.items()},

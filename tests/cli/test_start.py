@@ -26,6 +26,8 @@ SLOW = {
     "rich",
     "simulator.reader",
     "sqlglot",
+    "starlette",
+    "uvicorn",
 }
 """Libraries, and a package of this project, that take longer than Python itself."""
 

@@ -1,0 +1,1 @@
+"""TiCDC's OpenAPI v2 on the changefeeds of a served TiDB."""
