@@ -1,10 +1,10 @@
 """What a server costs for each statement of a client: CPU of the server's process, and statements a second.
 
-    python tests/benchmarks/serve.py [--count 400] [--sink memory|console]
+    python tests/benchmarks/serve.py [--count 400] [--sink memory|console|api]
 
 A client in this process sends statements of one row by its primary key, one after another. PyMySQL sends texts,
 mysql-connector-python prepared statements. *memory* is the server of the fixture `ticdc_server`, whose messages wait
-until they are asked for; *console* is `ticdc-sim serve --console`, which sends the commits of 50 ms together.
+until they are asked for; *console* is `ticdc-sim serve --console`, which sends the commits of 50 ms together; *api* has TiCDC's OpenAPI beside it.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from simulator.cli import main
 sys.argv = ["ticdc-sim", "serve", "--console", "--port", "{port}"]
 main()
 """
+API = CONSOLE.replace('"--port"', '"--api-port", "0", "--port"')
 
 
 @contextmanager
@@ -107,10 +108,10 @@ def connect(port: int) -> Any:
 
 
 def main() -> None:
-    arguments = options(__doc__, {"sink": ("memory", "console")}, count=400, sink="memory")
+    arguments = options(__doc__, {"sink": ("memory", "console", "api")}, count=400, sink="memory")
     port = free_port()
-    with server({"memory": MEMORY, "console": CONSOLE}[arguments.sink], port) as (process, seconds):
-        print(f"start {seconds:.2f} s")
+    with server({"memory": MEMORY, "console": CONSOLE, "api": API}[arguments.sink], port) as (process, seconds):
+        print(f"start {seconds:.2f} s, CPU {cpu_seconds(process):.2f} s")
         client = connect(port)
         prepared = mysql.connector.connect(
             host="127.0.0.1", port=port, user="root", database="test", use_pure=True, autocommit=True
