@@ -57,7 +57,7 @@ class Asked:
 
 
 class Handlers:
-    """Answers requests about one served TiDB. All methods are called between two statements, and raise SimulatorError."""
+    """Answers requests about one served TiDB. All methods raise SimulatorError."""
 
     def __init__(self, served: TiCDCServer) -> None:
         self._served, self._release = served, served.release

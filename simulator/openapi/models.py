@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from simulator import tso
 from simulator.changefeeds.served import RunningError, ServedChangefeed
@@ -47,8 +48,8 @@ def common_info(feed: ServedChangefeed, release: Release) -> dict[str, Any]:
         **names,
         "state": feed.state,
         "checkpoint_tso": feed.checkpoint_ts,
-        "checkpoint_time": json_time(tso.physical(feed.checkpoint_ts)),
-        "error": running_error(feed.error) if feed.error is not None and feed.state not in QUIET else None,
+        "checkpoint_time": json_time(tso.physical(feed.checkpoint_ts), zone(feed)),
+        "error": running_error(feed.error, zone(feed)) if feed.error is not None and feed.state not in QUIET else None,
     }
 
 
@@ -62,16 +63,19 @@ def detail(
         told |= {"id": spec.name, "keyspace": spec.namespace}
     else:
         told |= {"namespace": spec.namespace, "id": spec.name}
-    told |= {"sink_uri": masked_uri(spec.sink_uri), "create_time": go_time(feed.create_time_ms)}
+    told |= {"sink_uri": masked_uri(spec.sink_uri), "create_time": go_time(feed.create_time_ms, zone(feed))}
     told |= {"start_ts": spec.start_ts} | ({"target_ts": spec.target_ts} if spec.target_ts else {})
     if not release.api_keyspaces and feed.state in ADMIN_JOBS:
         told["admin_job_type"] = ADMIN_JOBS[feed.state]
     told |= {"config": shown_document(document(feed, release), release), "state": feed.state}
     if error is not None:
-        told["error"] = running_error(error, release.api_keyspaces and NO_TIME)
+        told["error"] = running_error(error, NO_TIME if release.api_keyspaces else None)
     told["creator_version"] = release.name
     told["resolved_ts"] = feed.checkpoint_ts if release.api_keyspaces else feed.resolved_ts
-    told |= {"checkpoint_ts": feed.checkpoint_ts, "checkpoint_time": json_time(tso.physical(feed.checkpoint_ts))}
+    told |= {
+        "checkpoint_ts": feed.checkpoint_ts,
+        "checkpoint_time": json_time(tso.physical(feed.checkpoint_ts), zone(feed)),
+    }
     if release.api_keyspaces:
         return told | {"gid": gid(spec.id), "maintainer_addr": address}
     if tables is not None:
@@ -84,7 +88,11 @@ def created(feed: ServedChangefeed, release: Release, address: str) -> dict[str,
     """Return the ChangeFeedInfo of a new changefeed: it is at its start-ts."""
     start_ts = feed.spec.start_ts
     begins = {"state": "normal", "resolved_ts": start_ts, "checkpoint_ts": start_ts}
-    return {**detail(feed, release, address), **begins, "checkpoint_time": json_time(tso.physical(start_ts))}
+    return {
+        **detail(feed, release, address),
+        **begins,
+        "checkpoint_time": json_time(tso.physical(start_ts), zone(feed)),
+    }
 
 
 def document(feed: ServedChangefeed, release: Release) -> Document:
@@ -101,14 +109,16 @@ def changefeed_status(feed: ServedChangefeed, release: Release) -> dict[str, Any
     told = {"state": feed.state, "resolved_ts": resolved_ts, "checkpoint_ts": feed.checkpoint_ts}
     if feed.error is not None and tso.physical(feed.checkpoint_ts) < feed.error.time_ms:
         if feed.state in ("failed", "warning"):
-            told["last_error" if feed.state == "failed" else "last_warning"] = running_error(feed.error)
+            told["last_error" if feed.state == "failed" else "last_warning"] = running_error(feed.error, zone(feed))
     return told
 
 
-def running_error(error: RunningError, time: str | bool = "") -> Mapping[str, Any]:
-    """Return the RunningError; `time` is that of the error by default, and left out if it is false."""
+def running_error(error: RunningError, time: ZoneInfo | str | None) -> Mapping[str, Any]:
+    """Return the RunningError with its time in a zone, with another time, or without one."""
     told = {"addr": "", "code": error.code, "message": error.message}
-    return told if time is False else {"time": time or go_time(error.time_ms), **told}
+    if time is None:
+        return told
+    return {"time": time if isinstance(time, str) else go_time(error.time_ms, time), **told}
 
 
 NO_TIME = "0001-01-01T00:00:00Z"
@@ -144,19 +154,21 @@ def gid(name: str) -> dict[str, int]:
     return {"low": number & (1 << 64) - 1, "high": number >> 64}
 
 
-def go_time(milliseconds: int) -> str:
-    """Return a time as Go's time.Time writes it, in UTC: RFC 3339 without zeros at the end of the seconds."""
-    fraction = f"{milliseconds % 1000:03}".rstrip("0")
-    return f"{_utc(milliseconds):%Y-%m-%dT%H:%M:%S}{'.' * bool(fraction)}{fraction}Z"
+def zone(feed: ServedChangefeed) -> ZoneInfo:
+    """Return the time zone of TiCDC's servers, in which they tell times."""
+    return ZoneInfo(feed.changefeed.codec.time_zone or "UTC")
 
 
-def json_time(milliseconds: int) -> str:
-    """Return a time as TiCDC's JSONTime writes it, in UTC."""
-    return f"{_utc(milliseconds):%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03}"
+def go_time(milliseconds: int, zone: ZoneInfo) -> str:
+    """Return a time as Go's time.Time writes it: RFC 3339 without zeros at the end of the seconds."""
+    moment = datetime.fromtimestamp(milliseconds // 1000, zone).isoformat()
+    fraction = f".{milliseconds % 1000:03}".rstrip("0.")
+    return f"{moment[:19]}{fraction}{moment[19:].replace('+00:00', 'Z')}"
 
 
-def _utc(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds // 1000, UTC)
+def json_time(milliseconds: int, zone: ZoneInfo) -> str:
+    """Return a time as TiCDC's JSONTime writes it."""
+    return f"{datetime.fromtimestamp(milliseconds // 1000, zone):%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03}"
 
 
 def processor(spec: ChangefeedSpec) -> dict[str, Any]:
@@ -178,10 +190,10 @@ def synced_status(
         info = UNHEALTHY.format(GRAFANA * (not release.api_keyspaces))
     return {
         "synced": is_synced,
-        "sink_checkpoint_ts": json_time(checkpoint_ms),
-        "puller_resolved_ts": json_time(resolved_ms),
-        "last_synced_ts": json_time(last_ms),
-        "now_ts": json_time(now_ms // 1000 * 1000),
+        "sink_checkpoint_ts": json_time(checkpoint_ms, zone(feed)),
+        "puller_resolved_ts": json_time(resolved_ms, zone(feed)),
+        "last_synced_ts": json_time(last_ms, zone(feed)),
+        "now_ts": json_time(now_ms // 1000 * 1000, zone(feed)),
         "info": info,
     }
 

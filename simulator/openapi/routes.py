@@ -39,9 +39,9 @@ async def _old_status(served: TiCDCServer, request: Request) -> Response:
 
 
 def _endpoint(served: TiCDCServer, handlers: Handlers, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-    """Return what answers a request, between two statements if it is not slow."""
+    """Return what answers a request, in another thread."""
 
-    call = asyncio.to_thread if handler in SLOW else served.server.call
+    call = served.server.call if handler in WITH_TURN else asyncio.to_thread
 
     async def respond(request: Request) -> Response:
         host, port = request.scope.get("server") or (served.host, 0)
@@ -51,8 +51,9 @@ def _endpoint(served: TiCDCServer, handlers: Handlers, handler: Handler) -> Call
     return respond
 
 
-SLOW = (Handlers.create, Handlers.update, Handlers.resume)
-"""They may wait for Kafka, and no statement waits for them: the changefeeds take their turn themselves."""
+WITH_TURN = (Handlers.get, Handlers.processor, Handlers.tables, Handlers.synced, Handlers.verify_table, Handlers.tso)
+"""They see a changefeed or the database between two statements. Others do not wait for one that takes long, and those that
+wait for Kafka hold none up: changefeeds take their turn themselves."""
 
 
 def _answered(handlers: Handlers, handler: Handler, asked: Asked) -> Response:

@@ -329,6 +329,12 @@ def test_one_that_failed_says_why(serve: Callable[..., Api]) -> None:
     assert state(api, "small") == "normal"
 
 
+def test_times_are_told_in_the_zone_of_the_servers(serve: Callable[..., Api]) -> None:
+    told = serve(tz="Asia/Shanghai").ask("GET", "/changefeeds/default").json
+    assert told["checkpoint_time"] == "2025-01-01 08:00:00.000"
+    assert told["create_time"].endswith("+08:00")
+
+
 def test_one_that_has_reached_its_target_is_finished(serve: Callable[..., Api]) -> None:
     api = serve()
     now_ms = api.ask("POST", "/tso", {}).json["timestamp"]

@@ -6,6 +6,7 @@ import http.client
 import json
 import re
 import signal
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -65,3 +66,22 @@ def test_what_several_do_at_once_neither_fails_nor_loses_a_row(serve: Callable[.
     rows = [event.after["id"] for event in api.served.events() if isinstance(event, RowEvent) and event.after]
     assert sorted(map(str, rows)) == sorted(map(str, range(24)))
     assert api.ask("GET", "/changefeeds").json["total"] == 1
+
+
+def test_a_statement_that_takes_long_holds_up_no_question_about_the_server(serve: Callable[..., Api]) -> None:
+    api = serve()
+    api.create("one")
+    runs, may_end = threading.Event(), threading.Event()
+
+    def long() -> None:
+        runs.set()
+        may_end.wait(20)
+
+    with ThreadPoolExecutor(1) as threads:
+        statement = threads.submit(api.served.run_in_thread, long)
+        runs.wait()
+        answers = [
+            api.ask("GET", path).status for path in ("/health", "/status", "/captures", "/changefeeds", "/processors")
+        ]
+        assert (answers, statement.done()) == ([200] * 5, False)
+        may_end.set()
