@@ -114,13 +114,13 @@ def _refused(request: Request, error: Exception) -> Response:
 class HttpServer:
     """Serves an application in the event loop that there is, or in a thread of its own."""
 
-    def __init__(self, app: ASGIApp, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, app: ASGIApp, host: str = "127.0.0.1", port: int = 0, option: str = "--api-port") -> None:
         """Listen; `port` 0 takes a free one. Raises UserError for a port that is taken."""
         try:
             self._listener = socket.create_server((host, port), backlog=1024)
         except (OSError, UnicodeError, TypeError) as error:
             why = (getattr(error, "strerror", None) or str(error)).partition(" (while attempting")[0]
-            raise UserError(f"--api-port {port}: {host}:{port} cannot be listened on: {why}") from None
+            raise UserError(f"{option} {port}: {host}:{port} cannot be listened on: {why}") from None
         self.host, self.port = host, self._listener.getsockname()[1]
         self._server = _Uvicorn(
             uvicorn.Config(

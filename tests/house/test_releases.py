@@ -15,7 +15,7 @@ from simulator.releases import DEFAULT, RELEASES, V8_5, find
 from simulator.ticdc.filters import replication
 from simulator.ticdc.filters.filter_rules import is_system
 
-SHOWING = {"releases", "explain", "cli", "api"}
+SHOWING = {"releases", "explain", "cli", "api", "page"}
 """Rooms that may name an architecture."""
 
 
