@@ -97,8 +97,8 @@ def time_zone(default: str) -> Option:
     return setting("tz", metavar="ZONE", help=f"Time zone of TiCDC's servers, such as Asia/Shanghai.  {default}")
 
 
-def destination(file: str = "") -> Option:
-    """Return the options of commands that send: diff, run, load, shell and serve. `file` is what can have them, too."""
+def changefeed(file: str = "") -> Option:
+    """Return the options that say what is simulated. `file` is what can have them, too."""
     return together(
         click.option(
             "--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"
@@ -109,6 +109,13 @@ def destination(file: str = "") -> Option:
             "--release", metavar="TAG", help=f"TiCDC release to simulate.  {_default(releases.DEFAULT, file)}"
         ),
         architecture(f"TiCDC architecture.  {_default('classic where the release has both', file)}"),
+    )
+
+
+def destination(file: str = "") -> Option:
+    """Return the options of commands that send: diff, run, load, shell and serve. `file` is what can have them, too."""
+    return together(
+        changefeed(file),
         click.option("--fixtures", type=PATH, metavar="DIR", help="Write the records to files; no Kafka is contacted."),
         choice("--fixtures-format", "jsonl", "parquet", help="The format of the files."),
         click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),

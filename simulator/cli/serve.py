@@ -7,6 +7,7 @@ import os
 import ssl
 import sys
 import time
+import webbrowser
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,23 +28,36 @@ from simulator.serve.server import StillRunning
 
 if TYPE_CHECKING:
     from simulator.openapi.server import HttpServer
+    from simulator.page.routes import Page
+
+API_PORT = 8300
+"""That of TiCDC's servers."""
+
+MOST_SHOWN = 20_000
+"""Messages of each changefeed that are kept for a page."""
 
 KAFKA_TIMEOUT = 10.0
 """Seconds without an acknowledgement after which Kafka counts as gone; TiCDC's default of write-timeout."""
 
 
-def serve(options: dict[str, Any]) -> int:
-    """Serve until SIGINT, SIGTERM or SIGHUP, which ends the stream at a watermark; return the exit code."""
+def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool = False) -> int:
+    """Serve until SIGINT, SIGTERM or SIGHUP, which ends the stream at a watermark; return the exit code.
+
+    `assumed_uri` counts without a sink-uri, and then nothing is sent to Kafka at all. The page is opened in a `browser`,
+    if there is one.
+    """
     read = [(f"--{name}", options[name.replace("-", "_")]) for name in ("config", "tls-cert", "tls-key")]
     check_places(options, ("fixtures", "data"), read)
     tls, passwords = _tls(options["tls_cert"], options["tls_key"]), _passwords(options["users"])
     if options["resume"] and options["data"] is None:
         raise UserError("--resume needs --data DIR, which a server before has written")
-    if options["api_host"] is not None and options["api_port"] is None:
+    api_port = API_PORT if options["ui"] and options["api_port"] is None else options["api_port"]
+    if options["api_host"] is not None and api_port is None:
         raise UserError(f"--api-host {options['api_host']} needs --api-port PORT: nothing is served without it")
     if options["console"] and options["fixtures"] is not None:
         raise UserError("--console and --fixtures exclude each other: choose one")
-    sends = options["sink_uri"] is not None and not options["console"] and options["fixtures"] is None
+    may_send = assumed_uri is None and not options["console"] and options["fixtures"] is None
+    sends = options["sink_uri"] is not None and may_send
     release = releases.find(options["release"] or releases.DEFAULT, options["architecture"])
     with ExitStack() as stack:
         start_ts, data = tso.compose(time.time_ns() // 1_000_000), None
@@ -55,7 +69,7 @@ def serve(options: dict[str, Any]) -> int:
             release.name,
             release.architecture,
             sink_uri=options["sink_uri"],
-            assumed_uri=SINK_URI,
+            assumed_uri=assumed_uri or SINK_URI,
             config=options["config"],
             tz=options["tz"],
             start_ts=start_ts,
@@ -85,20 +99,26 @@ def serve(options: dict[str, Any]) -> int:
             after_delivery=console.take if takes else None,
             tell=lambda line: complain([line]),
             keeps_messages=False,
-            sends=not options["console"] and options["fixtures"] is None,
+            most_shown=MOST_SHOWN if options["ui"] else 0,
+            sends=may_send,
             storages=options["allow_storage"],
             keeps_history=False,
         )
         stack.callback(server.close)
-        http = None
-        if options["api_port"] is not None:
+        http = page = None
+        if options["ui"]:
+            from simulator.page.routes import Page
+
+            page = Page(server, may_send)
+        if api_port is not None:
             from simulator.openapi.server import HttpServer, application
 
             api_host = options["api_host"] or "127.0.0.1"
-            http = HttpServer(application(server, host=api_host), api_host, options["api_port"])
+            app = application(server, page.routes if page is not None else (), api_host)
+            http = HttpServer(app, api_host, api_port, "--api-port" if assumed_uri is None else "--port")
             stack.callback(http.close)
         with signals.stop_gracefully() as stop:
-            asyncio.run(_serve(server, http, ticdc, passwords or ("root",), stop))
+            asyncio.run(_serve(server, http, page, ticdc, passwords or ("root",), stop, browser))
         server.server.close()
         if isinstance(server.database.failure, EncodeError):
             raise server.database.failure
@@ -111,18 +131,28 @@ def serve(options: dict[str, Any]) -> int:
 
 
 async def _serve(
-    server: TiCDCServer, http: HttpServer | None, ticdc: TiCDC, users: Collection[str], stop: signals.StopRequest
+    server: TiCDCServer,
+    http: HttpServer | None,
+    page: Page | None,
+    ticdc: TiCDC,
+    users: Collection[str],
+    stop: signals.StopRequest,
+    browser: bool,
 ) -> None:
     def listening() -> None:
         who = f"{noun(len(users), 'user')} {', '.join(users)}"
-        api = f"; API: {http.url}" if http is not None else ""
+        api = "" if http is None else f"; API: {http.url}" if page is None else f"; page: {http.url}/"
         show_lines([f"{ticdc.describe()}; MySQL clients: {server.host}:{server.port}, {who}{api}; Ctrl-C ends"])
         sys.stdout.flush()
+        if http is not None and browser:
+            asyncio.get_running_loop().run_in_executor(None, webbrowser.open, f"{http.url}/")
 
     serving = asyncio.create_task(server.server.serve(listening))
     running = [serving] if http is None else [serving, asyncio.create_task(http.serve())]
     while not stop.number and not any(task.done() for task in running):
         await asyncio.wait(running, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
+    if page is not None:
+        await page.close()
     server.server.stop()
     if http is not None:
         http.stop()

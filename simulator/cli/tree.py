@@ -16,7 +16,7 @@ from simulator.cli.help_page import Group
 from simulator.cli.options import COUNT, INPUT, PATH, PORT
 from simulator.cli.output import complain
 from simulator.errors import UserError
-from simulator.settings import AUTO, CHARSETS, PLACES, to_duration_ms
+from simulator.settings import AUTO, CHARSETS, DEFAULT_SINK_URI, PLACES, to_duration_ms
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -275,6 +275,7 @@ def shell(force: bool, **options: Any) -> int:
     help="Serve TiCDC's OpenAPI v2 there, for curl and cdc cli; 0 takes a free one.",
 )
 @click.option("--api-host", metavar="ADDRESS", help="Where the API listens.  [default: 127.0.0.1]")
+@click.option("--ui", is_flag=True, help="Serve a page at / of the API's port, by default 8300: SQL, and the streams.")
 @click.option("--resume", is_flag=True, help="With --data: send what the last server has not sent.")
 @click.option(
     "--allow-storage",
@@ -283,7 +284,7 @@ def shell(force: bool, **options: Any) -> int:
     help="Where changefeeds that are created later may write files.  May be given again.",
 )
 @shared.choice("--when-kafka-fails", "wait", "refuse", help="What a commit does while Kafka does not answer.")
-def serve(**options: Any) -> int:
+def serve(assumed_uri: str | None = None, browser: bool = False, **options: Any) -> int:
     """A TiDB for MySQL clients, whose commits become TiCDC's messages at once.
 
     Without --sink-uri, and with --console or --fixtures, no Kafka is contacted. Ctrl-C ends it with a last watermark.
@@ -297,7 +298,33 @@ def serve(**options: Any) -> int:
     _without_pandas()
     from simulator.cli.serve import serve as work
 
-    return work(options)
+    return work(options, assumed_uri, browser)
+
+
+@commands.command()
+@shared.changefeed()
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8300,
+    show_default=True,
+    help="The page's port; 0 takes a free one.",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the page's address.")
+@click.pass_context
+def playground(context: click.Context, /, sink_uri: str | None, port: int, no_browser: bool, **options: Any) -> int:
+    """A page with SQL at the left, and at the right the messages that TiCDC makes of it.
+
+    It is on a fresh TiDB, which MySQL clients reach, too. No Kafka is contacted: the sink-uri says which protocol and
+    which partitions the first changefeed has. Ctrl-C ends it, and nothing is kept.
+
+    \b
+    ticdc-sim playground
+    ticdc-sim playground --release v7.5.4 --no-browser \\
+        --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json"
+    """
+    options |= {"ui": True, "port": 0, "api_port": port, "browser": not no_browser}
+    return int(context.invoke(serve, assumed_uri=sink_uri or DEFAULT_SINK_URI, **options))
 
 
 PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-avro", "simple", "avro", "maxwell"])
