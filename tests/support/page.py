@@ -86,7 +86,7 @@ class Served:
 
     def messages(self, stream: str = "0/default/0", until: str = "", session: str = "one") -> list[dict[str, Any]]:
         """Return the lines of a stream until one has a text; without one those that are there."""
-        connection = http.client.HTTPConnection(self.host, timeout=10)
+        connection = http.client.HTTPConnection(self.host, timeout=30)
         connection.request("GET", f"/ui/events?session={session}&stream={stream}")
         answer, lines = connection.getresponse(), list[dict[str, Any]]()
         assert answer.status == 200, answer.read()
