@@ -1,9 +1,9 @@
 """Columns that get a definition: its checks with TiDB's errors, and the values that existing rows have then.
 
 A new column of existing rows has its origin default: the default of the column, or the zero value if it is NOT NULL
-(TiDB: pkg/ddl/add_column.go, pkg/ddl/column.go generateOriginDefaultValue, pkg/table/column.go GetZeroValue). Under
-another definition of the table each visible column has one source in the old one, found by its id. A value that the
-later definition cannot hold becomes null; `rows_that_fit` distinguishes it from NULL.
+(TiDB: pkg/ddl/add_column.go, pkg/parser/types, pkg/ddl/column.go generateOriginDefaultValue, pkg/table/column.go
+GetZeroValue). Under another definition of the table each visible column has one source in the old one, found by its
+id. A value that the later definition cannot hold becomes null; `rows_that_fit` distinguishes it from NULL.
 """
 
 from __future__ import annotations

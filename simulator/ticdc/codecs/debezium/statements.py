@@ -1,8 +1,8 @@
 """DDL statements and watermarks of Debezium, which the new architecture sends (ticdc v8.5.7: codec.go EncodeDDLEvent).
 
-Members of their `schema` begin with `field`. TiCDC parses the statement once more to describe its table: of the
-columns that it defines, comments are gone, and dates and times have the default and the digits of seconds as they are
-written (pkg/sink/codec/debezium/helper.go).
+Members of their `schema` begin with `field` (v8.5.4, too). TiCDC parses the statement once more to describe its
+table: of the columns that it defines, comments are gone, and dates and times have the default and the digits of
+seconds as they are written (pkg/sink/codec/debezium/helper.go).
 """
 
 from __future__ import annotations
