@@ -1,13 +1,8 @@
 """A TiDB with several clients, whose commits changefeeds replicate.
 
 A commit is kept in the data directory and handed to the changefeeds before it takes effect; what refuses it leaves it
-undone. One thread at a time may call a method, but for `connect`.
-
-The statement that runs, and its interruption by KILL or by the end of the server.
-
-What a function computes ends between two steps of Python; an execution is told, and looks now and then.
-
-The clients of a served TiDB.
+undone. One thread at a time may call a method, but for `connect`. KILL and the end of the server interrupt the
+statement that runs.
 """
 
 from __future__ import annotations
@@ -215,7 +210,10 @@ class _Interruption(BaseException):
 
 
 class RunningStatement:
-    """The statement that a thread computes, if one does."""
+    """The statement that a thread computes, if one does.
+
+    Interrupted, a function ends between two steps of Python; an execution is told, and looks now and then.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

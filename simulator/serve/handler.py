@@ -1,10 +1,7 @@
 """Executes the statements of one client, which wait for the locks of others.
 
-The text of a query that a client sends, whose quoted texts may hold bytes that are no UTF-8.
-
-Commands of the simulator inside SQL: `CALL ticdc.fault('restart')`, or a comment `/* ticdc: fault restart */`.
-
-`CALL ticdc.wait('10s')` lets simulated time pass, `CALL ticdc.watermark()` sends a watermark.
+Some statements are commands of the simulator: `CALL ticdc.fault('restart')`, or a comment `/* ticdc: fault restart */`
+before a statement. `CALL ticdc.wait('10s')` lets simulated time pass, `CALL ticdc.watermark()` sends a watermark.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The records of a data directory's log: what a commit changed, as JSON and Arrow.
+"""The records of a data directory's log, which tell what a commit changed, and rows of tables as Arrow.
 
 A record is its length and CRC32, 4 bytes each, then a line of JSON, then an Arrow stream with a batch for each table.
-
-The rows of tables as Arrow: of a data directory's snapshot, and of the changes in its log.
+Rows are those of a data directory's snapshot, and of the changes in its log.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""MySQL's protocol: packets, their compression, and who may log in.
+"""MySQL's protocol, as a server speaks it: packets, their compression, and who may log in.
 
-Packets that a server sends: OK, errors, column definitions, rows of the binary protocol.
-
-The compressed protocol: packets of MySQL inside frames that zlib compresses, in both directions.
-
-A frame has the length of what follows it, a sequence number of its own, and the length before compression, which is 0
-for a frame that is sent as it is.
-
-Who may log in: users with passwords, by mysql_native_password or caching_sha2_password.
+A server sends OK, errors, definitions of columns, and rows as text or in binary. Users have passwords, and log in by
+mysql_native_password or caching_sha2_password.
 """
 
 from __future__ import annotations
@@ -156,7 +150,11 @@ LEAST_COMPRESSED = 50
 
 
 class CompressedStreams:
-    """Takes the place of the reader and the writer of a connection."""
+    """Takes the place of the reader and the writer of a connection, whose packets are inside of compressed frames.
+
+    A frame has the length of what follows it, a sequence number of its own, and the length before compression by zlib,
+    which is 0 for a frame that is sent as it is.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
