@@ -14,7 +14,7 @@ from simulator.changefeeds.errors import changefeed_error, text_of
 from simulator.changefeeds.history import History, commit_of
 from simulator.changefeeds.served import FAILED, STOPPED, RunningError, ServedChangefeed
 from simulator.changefeeds.sinks import Sinks, require_allowed
-from simulator.changefeeds.spec import ChangefeedSpec, Config, compiled
+from simulator.changefeeds.spec import ChangefeedSpec, Config, compiled, require_no_rule_file
 from simulator.changefeeds.stream import ChangefeedStream, SentMessages
 from simulator.errors import ChangefeedError, DeliveryError, SimulatorError, UserError
 from simulator.releases import Release
@@ -97,7 +97,7 @@ class Changefeeds:
             self.history.keeps = True
             spec = self._checked(changefeed)
         sent = list[Message]()
-        output = self._output(spec, self._compiled(spec), sent)
+        output = self._output(spec, self.compiled(spec), sent)
         self._separate_fixtures()
         try:
             with self.turn:
@@ -157,7 +157,7 @@ class Changefeeds:
         if spec == old:
             raise _refused("changefeed config is the same with the old one, do nothing")
         try:
-            changefeed = self._compiled(spec)
+            changefeed = self.compiled(spec)
         except UserError as error:
             raise _refused(text_of(error)) from None
         feed.spec, feed.changefeed = spec, changefeed
@@ -241,7 +241,7 @@ class Changefeeds:
             if (spec.namespace, spec.name) in self._feeds:
                 continue
             sent = list[Message]()
-            output = Output(self._compiled(spec), messages=sent)
+            output = Output(self.compiled(spec), messages=sent)
             live = OpenChangefeed(output, self._release, spec.start_ts, keep_history=False)
             feed = self._added(spec, live, sent, 0)
             feed.stream.is_open = False
@@ -256,7 +256,11 @@ class Changefeeds:
         self._feeds[spec.namespace, spec.name] = feed
         return feed
 
-    def _compiled(self, spec: ChangefeedSpec) -> Changefeed:
+    def compiled(self, spec: ChangefeedSpec) -> Changefeed:
+        """Return what a spec comes to. Raises ChangefeedError for one that this server does not allow: it writes files
+        where it may not, or has rules in a file, of which errors would tell the content."""
+        if self._storages is not None:
+            require_no_rule_file(spec.config)
         changefeed = compiled(spec.sink_uri, spec.config, self._release, time_zone=self._time_zone)
         if self._storages is not None:
             require_allowed(changefeed, self._storages)

@@ -60,8 +60,7 @@ BLACKHOLE = "blackhole"
 
 
 def require_allowed(changefeed: Changefeed, places: Collection[str]) -> None:
-    """Raise ChangefeedError for a changefeed that writes files anywhere but in these directories or below these URIs, or
-    that reads its filter from a file."""
+    """Raise ChangefeedError for a changefeed that writes files anywhere but in these directories or below these URIs."""
     allowed = [_place(each) for each in places]
     uris = [changefeed.codec.claim_check_storage_uri, changefeed.storage.uri if changefeed.storage else ""]
     for uri in filter(None, uris):
@@ -71,15 +70,15 @@ def require_allowed(changefeed: Changefeed, places: Collection[str]) -> None:
                 f"accepted: {', '.join(places) or 'none'} (--allow-storage)"
             )
             raise ChangefeedError(text, "CDC:ErrStorageSinkInvalidConfig")
-    if any(rule.strip().startswith("@") for rule in changefeed.rules):
-        raise ChangefeedError("filter rules in a file are not read by a server", "CDC:ErrFilterRuleInvalid")
 
 
 def _place(uri: str) -> str:
-    """Return a directory or URI in one form, without its parameters: links are followed, and `..` is gone."""
+    """Return a directory or URI in one form, without its parameters: links are followed, and `..` is gone. A path with a
+    null byte is none, and stays as it is."""
     parts = urlsplit(uri)
-    if parts.scheme in ("", "file", "local"):
-        return str(Path(parts.netloc + unquote(parts.path)).resolve())
+    path = unquote(parts.path)
+    if parts.scheme in ("", "file", "local") and "\0" not in path:
+        return str(Path(parts.netloc + path).resolve())
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{posixpath.normpath('/' + unquote(parts.path))}".rstrip(
         "/"
     )

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from simulator.changefeeds.sinks import BLACKHOLE
+from simulator.errors import ChangefeedError
 from simulator.releases import Release
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.ticdc.changefeed import Changefeed, load, load_file
@@ -67,10 +68,17 @@ def compiled(
     return load_file(sink_uri, config, release, assumed, time_zone)
 
 
+def require_no_rule_file(config: Config) -> None:
+    """Raise ChangefeedError for a mapping whose filter has rules in a file, as `@rules.txt`."""
+    rules = config.get("filter", {}).get("rules", ()) if isinstance(config, Mapping) else ()
+    if any(str(rule).strip().startswith("@") for rule in rules):
+        raise ChangefeedError("filter rules in a file are not read by a server", "CDC:ErrFilterRuleInvalid")
+
+
 def _toml(value: object) -> str:
     """Return a TOML value on one line."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -14,7 +14,7 @@ from simulator import tso
 from simulator.api.server import TiCDCServer
 from simulator.changefeeds.changefeeds import LONGEST_NAME, NAME
 from simulator.changefeeds.served import ServedChangefeed
-from simulator.changefeeds.spec import ChangefeedSpec, compiled
+from simulator.changefeeds.spec import ChangefeedSpec
 from simulator.errors import ChangefeedError
 from simulator.openapi import models
 from simulator.openapi.answers import INVALID, answer, invalid, invalid_body, refusal
@@ -209,7 +209,8 @@ class Handlers:
     def verify_table(self, asked: Asked) -> Response:
         body = self._body(asked, "VerifyTableConfig", VERIFY)
         document = self._document(body["replica_config"], default_document(self._release))
-        changefeed = compiled(body["sink_uri"] or "blackhole://", config_of(document, self._release), self._release)
+        sink_uri, config = body["sink_uri"] or "blackhole://", config_of(document, self._release)
+        changefeed = self._served.changefeeds.compiled(ChangefeedSpec("verify-table", sink_uri, config))
         catalog = self._served.database.rows.schema(body["start_ts"] or tso.FOREVER).catalog
         return answer(models.verified_tables(changefeed, self._release, catalog).shown(self._release.api_keyspaces))
 

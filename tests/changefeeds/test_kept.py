@@ -81,7 +81,7 @@ def test_a_storage_that_is_not_allowed_any_more_is_told(tmp_path: Path, connect:
     uri = f"{(tmp_path / 'files').as_uri()}?protocol=csv"
     with served(tmp_path / "data", storages=[str(tmp_path)]) as server:
         server.changefeeds.create("files", uri)
-        for wrong in (tmp_path.parent / "other", tmp_path / ".." / "other"):
+        for wrong in (tmp_path.parent / "other", tmp_path / ".." / "other", f"{tmp_path}/a%00b"):
             with pytest.raises(ChangefeedError, match="may not write there; accepted: .*--allow-storage"):
                 server.changefeeds.create("wrong", f"file://{wrong}?protocol=csv")
         claims = {"sink": {"kafka-config": {"large-message-handle": {"large-message-handle-option": "claim-check"}}}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -188,6 +189,22 @@ def test_a_table_without_a_valid_index_is_refused_unless_it_is_to_be_ignored(ser
     capture = api.ask("GET", "/captures").json["items"][0]["id"]
     assert task == [{"capture_id": capture, "table_ids": [100]}]
     assert api.ask("GET", f"/processors/four/{capture}").json == {"table_ids": [100]}
+
+
+def test_no_file_of_the_server_is_read_for_a_filter(serve: Callable[..., Api], tmp_path: Path) -> None:
+    api, config = serve(), {"filter": {"rules": [f"@{tmp_path / 'rules'}"]}}
+    refused = (400, "ErrFilterRuleInvalid", "filter rules in a file are not read by a server")
+    (tmp_path / "rules").write_text("a.b\n:")
+    assert api.create("one", replica_config=config).error == refused
+    for path in ("/verify_table", "/get_all_tables"):
+        answer = api.ask("POST", path, {"sink_uri": BLACKHOLE, "replica_config": config})
+        assert answer.status == 404 or answer.error == refused
+
+
+def test_texts_of_a_configuration_may_hold_any_character(serve: Callable[..., Api]) -> None:
+    api, rules = serve(), ["*.*", "!`a\x7f`.*"]
+    assert api.create("one", replica_config={"filter": {"rules": rules}}).status == 200
+    assert api.ask("GET", "/changefeeds/one").json["config"]["filter"]["rules"] == rules
 
 
 def test_they_are_listed_by_namespace_and_state(serve: Callable[..., Api]) -> None:

@@ -61,8 +61,8 @@ class Api:
 
 @contextmanager
 def serving(release: str = "v8.5.3", **options: Any) -> Iterator[Api]:
-    """A TiDB with the API; `options` are those of `TiCDC`."""
-    with TiCDC(release, **options) as ticdc, TiCDCServer(ticdc) as served, ExitStack() as stack:
+    """A TiDB with the API, whose changefeeds may write no files, as with `serve`; `options` are those of `TiCDC`."""
+    with TiCDC(release, **options) as ticdc, TiCDCServer(ticdc, storages=()) as served, ExitStack() as stack:
         server = HttpServer(application(served)).start()
         stack.callback(server.close)
         yield Api(served, server)
