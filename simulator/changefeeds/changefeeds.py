@@ -316,12 +316,13 @@ class Changefeeds:
     def publish(self, events: Sequence[Event], now_ms: int) -> None:
         """Take a commit before it takes effect. Raises SimulatorError if it is refused."""
         holding, commit = self._holding, commit_of(events, now_ms)
-        if holding is not None and holding.runs and holding.number < self.history.end:
-            holding.follow()
-        if self.failure is not None:
-            raise self.failure
-        if holding is not None and holding.runs:
-            holding.take(commit)
+        if holding is not None:
+            if holding.number < self.history.end:
+                holding.follow()
+            if holding.failure is not None:
+                raise holding.failure
+            if holding.runs:
+                holding.take(commit)
         self.history.append(commit)
         if not self.history.end % COLLECTED:
             self.collect()

@@ -40,31 +40,37 @@ class Commit(NamedTuple):
     end_ms: int
     """The first millisecond behind all events."""
 
+    changes: int
+    """In how many tables transactions have changed rows, each transaction counted for itself."""
+
     size: int
-    """The bytes that its row changes take in memory."""
+    """The bytes that these changes take in memory."""
+
+    has_statements: bool
+    """Whether some of it is DDL."""
 
     @property
     def last_ts(self) -> int:
         """The commit-ts of the last event."""
-        return tso.compose(self.end_ms - 1, tso.ROW_LOGICAL + bool(self.statements))
+        return tso.compose(self.end_ms - 1, tso.ROW_LOGICAL + self.has_statements)
 
     @property
-    def statements(self) -> tuple[Event, ...]:
-        return tuple(event for event in self.events if isinstance(event, CompletedDdl))
+    def statements(self) -> Commit:
+        """Its DDL alone."""
+        return self._replace(events=tuple(each for each in self.events if isinstance(each, CompletedDdl)), size=0)
 
 
 def commit_of(events: Sequence[Event], now_ms: int) -> Commit:
     """Return the commit of events of which the first happens at `now_ms`: each later transaction takes a millisecond."""
-    later = sum(isinstance(event, CommittedTransaction) for event in events[1:])
-    size = sum(
-        LOOSE + _bytes(each) for event in events if isinstance(event, CommittedTransaction) for each in event.changes
-    )
-    return Commit(tuple(events), now_ms, now_ms + later + 1, size)
-
-
-def _packed_size(commit: Commit) -> int:
-    changes = sum(len(event.changes) for event in commit.events if isinstance(event, CommittedTransaction))
-    return commit.size - changes * (LOOSE - PACKED)
+    end_ms, changes, size, has_statements = now_ms + 1, 0, 0, False
+    for place, event in enumerate(events):
+        if isinstance(event, CompletedDdl):
+            has_statements = True
+            continue
+        end_ms += place > 0
+        changes += len(event.changes)
+        size += sum(map(_bytes, event.changes))
+    return Commit(tuple(events), now_ms, end_ms, changes, size + changes * LOOSE, has_statements)
 
 
 def _bytes(changes: TableChanges) -> int:
@@ -127,7 +133,7 @@ def _pack(commits: Sequence[Commit]) -> list[Commit]:
         return tuple(places)
 
     after = [
-        Commit(tuple(map(packed, commit.events)), commit.now_ms, commit.end_ms, _packed_size(commit))
+        commit._replace(events=tuple(map(packed, commit.events)), size=commit.size - commit.changes * (LOOSE - PACKED))
         for commit in commits
     ]
     for joined in groups.values():
@@ -192,16 +198,16 @@ class History:
             self._commits.append(commit)
             self._bytes += commit.size
             self.now_ms = commit.end_ms
-            if commit.statements:
-                self.statements.append(commit._replace(events=commit.statements, size=0))
-            if len(self._commits) - self._packed == 2 * PACKED_TOGETHER:
+            if commit.has_statements:
+                self.statements.append(commit.statements)
+            if len(self._commits) - self._packed >= 2 * PACKED_TOGETHER:
                 self._pack_some()
 
     def _pack_some(self) -> None:
         some = slice(self._packed, self._packed + PACKED_TOGETHER)
-        before, after = self._commits[some], _pack(self._commits[some])
-        self._bytes += sum(commit.size for commit in after) - sum(commit.size for commit in before)
-        self._commits[some] = after
+        before = self._commits[some]
+        self._commits[some] = _pack(before)
+        self._bytes -= sum(commit.changes for commit in before) * (LOOSE - PACKED)
         self._packed = some.stop
 
     def remember(self, statements: Commit) -> None:
