@@ -159,7 +159,7 @@ class DataDirectory:
         for line in self._kept_statements():
             statement = LogRecord(line["now_ms"], (LoggedStatement(line["text"], line["session"]),))
             history.remember(commit_of(self._events(statement, session, False), statement.now_ms))
-        history.safe_ts = int(self.about.get("safe_ts", max(0, tso.compose(self.about["now_ms"]) - 1)))
+        history.safe_ts = int(self.about.get("safe_ts", max(history.safe_ts, tso.compose(self.about["now_ms"]) - 1)))
         kept = deque[LogRecord]()
 
         def add(record: LogRecord, writes: bool) -> None:

@@ -77,6 +77,19 @@ def test_specs_states_and_checkpoints_are_there_again(tmp_path: Path, connect: C
         assert server.changefeeds.list() == []
 
 
+def test_a_changefeed_begins_in_the_history_of_a_new_directory(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        server.changefeeds.create("first", CANAL)
+        for begin in (lambda: server.changefeeds.create("old", CANAL, start_ts=1), lambda: resumed(server, 1)):
+            with pytest.raises(ChangefeedError, match="ErrStartTsBeforeGC"):
+                begin()
+
+
+def resumed(server: TiCDCServer, checkpoint_ts: int) -> None:
+    server.changefeeds.pause("first")
+    server.changefeeds.resume("first", overwrite_checkpoint_ts=checkpoint_ts)
+
+
 def test_a_storage_that_is_not_allowed_any_more_is_told(tmp_path: Path, connect: Connect) -> None:
     uri = f"{(tmp_path / 'files').as_uri()}?protocol=csv"
     with served(tmp_path / "data", storages=[str(tmp_path)]) as server:
