@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from simulator import tso
@@ -260,7 +261,7 @@ class Changefeeds:
         """Return what a spec comes to. Raises ChangefeedError for one that this server does not allow: it writes files
         where it may not, or has rules in a file, of which errors would tell the content."""
         if self._storages is not None:
-            require_no_rule_file(spec.config)
+            require_no_rule_file(None if isinstance(spec.config, Path) else spec.config)
         changefeed = compiled(spec.sink_uri, spec.config, self._release, time_zone=self._time_zone)
         if self._storages is not None:
             require_allowed(changefeed, self._storages)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -68,10 +70,13 @@ def compiled(
     return load_file(sink_uri, config, release, assumed, time_zone)
 
 
-def require_no_rule_file(config: Config) -> None:
-    """Raise ChangefeedError for a mapping whose filter has rules in a file, as `@rules.txt`."""
-    rules = config.get("filter", {}).get("rules", ()) if isinstance(config, Mapping) else ()
-    if any(str(rule).strip().startswith("@") for rule in rules):
+def require_no_rule_file(config: Mapping[str, Any] | str | None) -> None:
+    """Raise ChangefeedError for a configuration, or its text, whose filter has rules in a file, as `@rules.txt`."""
+    with suppress(tomllib.TOMLDecodeError):  # `compiled` says what is wrong
+        config = tomllib.loads(config) if isinstance(config, str) else config
+    table = config.get("filter") if isinstance(config, Mapping) else None
+    rules = table.get("rules") if isinstance(table, Mapping) else None
+    if isinstance(rules, list | tuple) and any(str(rule).strip().startswith("@") for rule in rules):
         raise ChangefeedError("filter rules in a file are not read by a server", "CDC:ErrFilterRuleInvalid")
 
 

@@ -55,7 +55,7 @@ def reasons(decoded: Decoded, served: TiCDCServer, changefeed: ServedChangefeed)
 def _statement_lines(ts: int, served: TiCDCServer, rules: ChangefeedRules) -> Iterator[str]:
     for commit in served.changefeeds.history.statements:
         if _contains(commit, ts):
-            for ddl in commit.statements:
+            for ddl in commit.events:
                 if isinstance(ddl, CompletedDdl):
                     for explained in explain_statements([(ddl.database, ddl.text)], ddl.before, rules):
                         jobs = (

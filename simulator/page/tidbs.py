@@ -17,7 +17,7 @@ from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC
 from simulator.changefeeds.served import ServedChangefeed
 from simulator.changefeeds.sinks import require_allowed
-from simulator.changefeeds.spec import compiled
+from simulator.changefeeds.spec import compiled, require_no_rule_file
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.page.messages import MOST_AT_ONCE, MOST_MESSAGES, Feed
 from simulator.page.scripts import Executed
@@ -207,6 +207,7 @@ class PageTidbs:
         changefeed that would write or read files.
         """
         kind, _, tag = release.rpartition(":")
+        require_no_rule_file(config)
         asked = compiled(sink_uri, config, releases.find(tag, kind or None), SINK_URI)
         require_allowed(asked, ())
         played = [each for each in log if not each.error or split_call(each.text)[0] is None]

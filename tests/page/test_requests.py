@@ -221,7 +221,7 @@ def test_a_changefeed_of_the_page_reads_and_writes_no_files(served: Served) -> N
     fields = {"tidb": 0, "name": "a", "protocol": "canal-json", "partitions": 3, "options": "", "history": True}
     for config in (CLAIM_CHECK, "[filter]\nrules = ['@/etc/passwd']"):
         status, document = served.ask("POST", "/ui/changefeed/create", {**fields, "config": config})
-        assert (status, document["error"][:8]) == (400, "[CDC:Err"), document
+        assert (status, document["error"][:8], ":1:" in document["error"]) == (400, "[CDC:Err", False), document
 
 
 def test_what_was_run_is_saved_played_and_opened_again(served: Served, tmp_path: Path) -> None:
