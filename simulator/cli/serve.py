@@ -102,7 +102,7 @@ def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool
             most_shown=MOST_SHOWN if options["ui"] else 0,
             sends=may_send,
             storages=options["allow_storage"],
-            keeps_history=False,
+            keeps_history=api_port is not None,
         )
         stack.callback(server.close)
         http = page = None

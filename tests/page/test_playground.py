@@ -57,7 +57,7 @@ def test_a_playground_serves_its_page_until_ctrl_c(start: Start) -> None:
     assert "<title>TiCDC simulator</title>" in get(page, "/")
     assert '"release": "v7.5.4"' in get(page, "/ui/state")
     assert '"partitions": 3' in get(page, "/ui/state")
-    sql = "CREATE TABLE test.t (id INT PRIMARY KEY); INSERT INTO test.t VALUES (1)"
+    sql = "CREATE TABLE test.t (id INT PRIMARY KEY); INSERT INTO test.t VALUES (1); INSERT INTO test.t VALUES (2)"
     get(page, "/ui/sql", json.dumps({"session": "one", "sql": sql, "tidbs": [0]}))
     messages = [get(page, f"/ui/message?tidb=0&changefeed=default&number={number}") for number in range(60)]
     insert = next(message for message in messages if '"event": "INSERT"' in message)
