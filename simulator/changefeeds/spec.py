@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from urllib.parse import parse_qs
 
 from simulator.changefeeds.sinks import BLACKHOLE
 from simulator.errors import ChangefeedError
+from simulator.files import parse_toml
 from simulator.releases import Release
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.ticdc.changefeed import Changefeed, load, load_file
@@ -72,8 +72,8 @@ def compiled(
 
 def require_no_rule_file(config: Mapping[str, Any] | str | None) -> None:
     """Raise ChangefeedError for a configuration, or its text, whose filter has rules in a file, as `@rules.txt`."""
-    with suppress(tomllib.TOMLDecodeError):  # `compiled` says what is wrong
-        config = tomllib.loads(config) if isinstance(config, str) else config
+    with suppress(ValueError):  # `compiled` says what is wrong
+        config = parse_toml(config) if isinstance(config, str) else config
     table = config.get("filter") if isinstance(config, Mapping) else None
     rules = table.get("rules") if isinstance(table, Mapping) else None
     if isinstance(rules, list | tuple) and any(str(rule).strip().startswith("@") for rule in rules):

@@ -124,7 +124,16 @@ def test_a_worker_needs_what_the_package_needs_but_for_what_people_see() -> None
     lines = setup["options"]["install_requires"].split("\n")
     required = {re.split(r"[>=<\[]", line)[0] for line in lines if line and not line.startswith("#")}
 
-    of_the_driver = {"click", "mysql-mimic", "plotly", "prometheus-client", "prompt-toolkit", "rich"}
+    of_the_driver = {
+        "click",
+        "mysql-mimic",
+        "plotly",
+        "prometheus-client",
+        "prompt-toolkit",
+        "rich",
+        "starlette",
+        "uvicorn",
+    }
     assert {*NEEDED.values()} - {"crc32c"} == required - {"pyspark"} - of_the_driver  # an extra of kafka-python's
 
 

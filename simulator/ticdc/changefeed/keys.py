@@ -129,7 +129,7 @@ SINK = {
     "column-selectors": ConfigKey("rows", []),
     "schema-registry": ConfigKey("text"),
     "encoder-concurrency": ConfigKey("int", 32, INSIDE),
-    "terminator": ConfigKey("text", "\r\n"),
+    "terminator": ConfigKey("text", "\\r\\n"),
     "date-separator": ConfigKey("text", "day", STORAGE),
     "enable-partition-separator": ConfigKey("bool", True, STORAGE),
     "file-index-digit": ConfigKey("int", 20, STORAGE),
