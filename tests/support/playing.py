@@ -26,9 +26,9 @@ from simulator.reader.records import Record, TopicPartition
 from simulator.reader.replay.digests import digests, only, settle
 from simulator.reader.replay.frame import ImagePairSource, Report
 from simulator.reader.replay.image_pairs import ImagePairBuilder, SkippedChanges
-from simulator.reader.replay.neighbours import TableKnowledge
 from simulator.reader.replay.normalize import LikeNull, nothing_like_null
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
+from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.reader.replay.states import StateRows, keys_at_begin, state_table_numbers
 from simulator.reader.replay.stream_statements import stream_statements
 from simulator.reader.replay.table_timeline import TableTimeline, table_timeline

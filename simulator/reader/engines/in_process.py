@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from simulator.columns.change_frame import Ints, ints
 from simulator.errors import UserError
 from simulator.reader.replay.frame import IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
-from simulator.reader.replay.neighbours import TableKnowledge, check_image_pairs
+from simulator.reader.replay.neighbours import check_image_pairs
+from simulator.reader.replay.row_rules import TableKnowledge
 
 MOST_BYTES = 1 << 30
 """Limit of all image pairs."""

@@ -20,7 +20,8 @@ from simulator.engines.spark.frames import map_in_arrow
 from simulator.reader.engines.value_pieces import VALUE_PIECE_SCHEMA, check_pieces, replayed_pieces
 from simulator.reader.replay.digests import PIECE_SCHEMA, SETTLED_SCHEMA, Settled, divided, only, settle_pieces
 from simulator.reader.replay.frame import FINDING_SCHEMA, IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
-from simulator.reader.replay.neighbours import TableKnowledge, check_image_pairs
+from simulator.reader.replay.neighbours import check_image_pairs
+from simulator.reader.replay.row_rules import TableKnowledge
 
 BYTES_A_TASK = 64 << 20
 """Input whose image pairs one task sorts; Spark spills to disk what does not fit into its memory."""

@@ -13,7 +13,8 @@ import pyarrow as pa
 from simulator.columns.change_frame import by_table, ints
 from simulator.reader.engines.in_process import in_order
 from simulator.reader.replay.frame import FINDING_SCHEMA, IMAGE_PAIR_SCHEMA
-from simulator.reader.replay.neighbours import TableKnowledge, check_image_pairs
+from simulator.reader.replay.neighbours import check_image_pairs
+from simulator.reader.replay.row_rules import TableKnowledge
 
 VALUE_PIECE_SCHEMA = pa.schema([("part", pa.int32()), ("findings", pa.binary()), ("pairs", pa.binary())])
 """Findings of rows, or image pairs of the values in a part, in Arrow's format of messages."""

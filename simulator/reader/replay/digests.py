@@ -1,12 +1,10 @@
 """Image pairs as hashes, enough to see that a row has nothing wrong.
 
-A stream that is right needs no more than that: its image pairs neither move between processes nor are sorted. Rows of
-which hashes do not show it are suspects, and only their image pairs are looked at (`neighbours`), so that findings are
+A stream that is right needs no more than that: its image pairs neither move between processes nor are sorted. Rows that
+break a rule by their hashes are suspects, and only their image pairs are looked at (`neighbours`), so that findings are
 the same. Two different images have equal hashes once in 2^64.
 
-    DIGEST_SCHEMA  image pairs (`frame`), with 64-bit hashes in place of images: 0 where the row does not exist
-
-`check` is the old_check of the pair. `exact` is as there; `odd` is whether hashes do not tell what a pair leaves.
+    DIGEST_SCHEMA  image pairs (`frame`) without handles and offsets, with 64-bit hashes in place of images
 """
 
 from __future__ import annotations
@@ -22,10 +20,10 @@ import pyarrow as pa
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, ints
 from simulator.columns.hashing import fingerprints, stable_order
-from simulator.reader.replay.frame import ANY, BEGIN, END, FINDING_SCHEMA, NEVER, SAME, ImagePairSource, Report
-from simulator.reader.replay.neighbours import TableKnowledge
+from simulator.reader.replay.findings import Findings
+from simulator.reader.replay.frame import BEGIN, END, FINDING_SCHEMA, ImagePairSource, Report
 from simulator.reader.replay.normalize import as_mask
-from simulator.reader.replay.table_timeline import NO_TABLE
+from simulator.reader.replay.row_rules import KeyedRows, KeylessRows, TableKnowledge, count_changes, equal_images
 
 DIGEST_SCHEMA = pa.schema(
     [
@@ -35,9 +33,9 @@ DIGEST_SCHEMA = pa.schema(
         ("rank", pa.int8()),
         ("sequence", pa.int64()),
         ("partition_index", pa.int32()),
-        ("check", pa.int8()),
-        ("exact", pa.int8()),
-        ("odd", pa.int8()),
+        ("exact", pa.bool_()),
+        ("old_check", pa.int8()),
+        ("dropped_at", pa.int64()),
         ("old", pa.int64()),
         ("new", pa.int64()),
     ]
@@ -60,13 +58,16 @@ SUSPECTS = 1 << 18
 
 def digests(pairs: pa.RecordBatch) -> pa.RecordBatch:
     """Convert image pairs (IMAGE_PAIR_SCHEMA)."""
-    same = ("row_hash", "table", "commit_ts", "rank", "sequence", "partition_index")
-    columns = {name: pairs.column(name) for name in same}
-    columns["check"] = pairs.column("old_check")
-    columns["exact"] = pairs.column("exact").cast(pa.int8())
-    columns["odd"] = pa.array((ints(pairs, "dropped_at") != NEVER).astype(np.int8))
-    columns |= {side: pa.array(_hashes(pairs.column(side))) for side in ("old", "new")}
-    return pa.RecordBatch.from_arrays([columns[name] for name in DIGEST_SCHEMA.names], schema=DIGEST_SCHEMA)
+    hashes = {side: _hashes(pairs.column(side)) for side in ("old", "new")}
+    columns = [hashes.get(name) or pairs.column(name) for name in DIGEST_SCHEMA.names]
+    return pa.RecordBatch.from_arrays(columns, schema=DIGEST_SCHEMA)
+
+
+def _hashes(images: pa.Array) -> pa.Array:
+    if images.null_count == len(images):
+        return pa.nulls(len(images), pa.int64())
+    missing = images.is_null().to_numpy(zero_copy_only=False) if images.null_count else None
+    return pa.array(fingerprints(images).view(np.int64), mask=missing)
 
 
 def divided(pairs: Iterable[pa.RecordBatch], parts: int) -> Iterator[pa.RecordBatch]:
@@ -107,14 +108,6 @@ def settle_pieces(batches: Iterable[pa.RecordBatch], expected: TableKnowledge) -
     return settle(waiting, expected) if count <= MOST else Settled(rows=None)
 
 
-def _hashes(images: pa.Array) -> Ints:
-    if images.null_count == len(images):
-        return np.zeros(len(images), np.int64)
-    hashes: Ints = fingerprints(images).view(np.int64)
-    hashes[hashes == 0] = 1
-    return hashes if not images.null_count else np.where(as_mask(images.is_valid()), hashes, 0)
-
-
 @dataclass(frozen=True)
 class Settled:
     """What digests show: the counts of rows with nothing wrong, and the hashes of all others."""
@@ -148,19 +141,55 @@ def settle(batches: Sequence[pa.RecordBatch], expected: TableKnowledge) -> Settl
     whole = pa.Table.from_batches(batches, DIGEST_SCHEMA).combine_chunks().to_batches()
     if not whole:
         return Settled()
-    rows = _Digests(whole[0].take(pa.array(_order(whole[0]))), expected)
-    good = ~rows.of_rows(rows.wrong())
-    counted = good & (rows.table > NO_TABLE)
-    counts = [
-        {"check": check, "table": number, "count": count}
-        for check, numbers in rows.counters()
-        for number, count in enumerate(np.bincount(rows.table[counted], numbers[counted], 0).astype(int).tolist())
-        if count
+    rows = whole[0].take(pa.array(_order(whole[0])))
+    keyed = expected.of(expected.keyed, ints(rows, "table"))
+    settled = [
+        settle_rows(_chosen(rows, mask), expected)
+        for settle_rows, mask in ((_settle_keyed, keyed), (_settle_keyless, ~keyed))
+        if mask.any()
     ]
-    suspects = np.unique(rows.row_hash[~good])
-    return Settled(
-        [pa.RecordBatch.from_pylist(counts, FINDING_SCHEMA)], suspects if len(suspects) <= SUSPECTS else None
-    )
+    suspects = np.unique(np.concatenate([_shared(rows), *(wrong for wrong, _ in settled)]))
+    findings = Findings(0)
+    for counter, table, hashes, numbers in (counter for _, counters in settled for counter in counters):
+        findings.count(counter, table, numbers * ~np.isin(hashes, suspects) if len(suspects) else numbers)
+    return Settled([*findings.batches()], suspects if len(suspects) <= SUSPECTS else None)
+
+
+Count = tuple[str, Ints, Ints, Mask | Ints]
+"""A counter, and the table and hash of each row with what it adds."""
+
+
+def _settle_keyed(rows: pa.RecordBatch, expected: TableKnowledge) -> tuple[Ints, Iterator[Count]]:
+    """Return which rows of tables with a handle key are suspects, and what all of them count."""
+    hashes, ts = ints(rows, "row_hash"), ints(rows, "commit_ts")
+    goes_on = _goes_on(hashes)
+    checked = KeyedRows(rows, goes_on, expected)
+    wrong = np.logical_or.reduce([difference.where for difference in checked.differences(equal_images)])
+    if not expected.in_order:  # the images may tell another order in a millisecond
+        wrong |= goes_on & ~as_mask(rows.column("exact")) & (ts != BEGIN) & (ts != END) & (np.diff(ts, prepend=0) == 0)
+    return hashes[wrong], ((counter, checked.table, hashes, where) for counter, where in checked.counts())
+
+
+def _settle_keyless(rows: pa.RecordBatch, expected: TableKnowledge) -> tuple[Ints, Iterator[Count]]:
+    """Return which rows of tables without a handle key are suspects, and what all of them count."""
+    goes_on = _goes_on(ints(rows, "row_hash"))
+    starts = np.flatnonzero(~goes_on)
+    added = count_changes(rows, goes_on, expected.restarts)
+    hashes, table = (ints(rows, name)[starts] for name in ("row_hash", "table"))
+    checked = KeylessRows(table, np.add.reduceat(added, starts, axis=1), expected)
+    wrong = np.logical_or.reduce([difference.where for difference in checked.differences()])
+    return hashes[wrong], ((counter, table, hashes, numbers) for counter, numbers in checked.counts())
+
+
+def _chosen(rows: pa.RecordBatch, mask: Mask) -> pa.RecordBatch:
+    return rows if mask.all() else rows.filter(pa.array(mask))
+
+
+def _shared(rows: pa.RecordBatch) -> Ints:
+    """Return the hashes that rows of several tables have."""
+    hashes = ints(rows, "row_hash")
+    shared: Ints = hashes[_goes_on(hashes) & (np.diff(ints(rows, "table"), prepend=0) != 0)]
+    return shared
 
 
 def only(source: ImagePairSource, suspects: Ints | None, report: Report) -> Iterator[pa.RecordBatch]:
@@ -195,93 +224,3 @@ def _goes_on(hashes: npt.NDArray[np.integer[Any]]) -> Mask:
     """Return which digests are of the same row as the one before."""
     mask: Mask = np.concatenate(([False], hashes[1:] == hashes[:-1]))
     return mask
-
-
-def _before(values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    before: npt.NDArray[np.generic] = np.concatenate((values[:1], values[:-1]))
-    return before
-
-
-class _Digests:
-    """Digests in order, beside what `neighbours` and `keyless_rows` ask of image pairs."""
-
-    def __init__(self, rows: pa.RecordBatch, expected: TableKnowledge) -> None:
-        self._rows, self._expected = rows, expected
-        self.row_hash, self.table, self.ts = (ints(rows, name) for name in ("row_hash", "table", "commit_ts"))
-        self.old, self.new = ints(rows, "old"), ints(rows, "new")
-        self.goes_on = _goes_on(self.row_hash)
-        self.keyed, self.known, self.ends = (
-            expected.of(values, self.table) for values in (expected.keyed, expected.known, expected.ends)
-        )
-        self.begins, self.is_end = self.ts == BEGIN, self.ts == END
-        self.change = ~self.begins & ~self.is_end
-        self.last = np.concatenate((~self.goes_on[1:], [True]))
-        self.group = np.cumsum(~self.goes_on) - 1
-        at_once = self.goes_on & self.change & (np.diff(self.ts, prepend=0) == 0)
-        self._at_once = at_once & (np.diff(ints(rows, "rank"), prepend=0) == 0)
-
-    def of_rows(self, wrong: Mask) -> Mask:
-        """Return all digests of the rows that one of these is of."""
-        rows = np.zeros(int(self.group[-1]) + 1, np.bool_)
-        rows[self.group[wrong]] = True
-        mask: Mask = rows[self.group]
-        return mask
-
-    def wrong(self) -> Mask:
-        """Return which digests show that something may be wrong with their row."""
-        wrong: Mask = ints(self._rows, "odd") != 0
-        wrong |= self.goes_on & (np.diff(self.table, prepend=0) != 0)
-        wrong |= np.where(self.keyed, self._keyed(), self._keyless())
-        return wrong
-
-    def counters(self) -> Iterator[tuple[str, Ints]]:
-        """Yield the counters of `Findings` that are no differences, as what each digest adds."""
-        yield "expected", self.is_end.astype(np.int64)
-        yield "untouched", (self.is_end & self.keyed & ~self._certain).astype(np.int64)
-        there = self._leaves | self.is_end & self._certain
-        net, _ = self._net
-        yield "found", np.where(self.keyed, there, self.last * np.maximum(net, 0))
-
-    @property
-    def _certain(self) -> Mask:
-        return self.goes_on | self.known
-
-    @property
-    def _leaves(self) -> Mask:
-        leaves: Mask = self.last & (self.new != 0) & ~self.is_end
-        return leaves
-
-    def _keyed(self) -> Mask:
-        """Tables with a handle key, as `NeighbourComparison` has it."""
-        rows, old, new = self._rows, self.old, self.new
-        check, exact = ints(rows, "check"), ints(rows, "exact") != 0
-        was = np.where(self.goes_on, _before(new), 0)
-        at_once = self._at_once & exact
-        again = at_once & (old == _before(old)) & (new == was)
-        strict = self.change & ~again & self._certain & (check != ANY)
-        wrong: Mask = at_once & ~again
-        wrong |= strict & (old != was) & ~((old == 0) & (check == SAME) & (new == was))
-        wrong |= self.is_end & self._certain & (old != was)
-        wrong |= self.goes_on & self.begins & (_before(self.ts) == BEGIN)
-        wrong |= self._leaves & self.ends
-        if not self._expected.in_order:  # the images may tell another order in a millisecond
-            wrong |= self.goes_on & self.change & ~exact & (np.diff(self.ts, prepend=0) == 0)
-        return wrong
-
-    def _keyless(self) -> Mask:
-        """Other tables, as `KeylessRowChecks` has it."""
-        net, doubtful = self._net
-        expected = np.bincount(self.group, self.is_end)[self.group]
-        ends = self.ends & self.known
-        wrong: Mask = doubtful | self.known & np.where(ends, net != expected, net < 0)
-        return wrong
-
-    @property
-    def _net(self) -> tuple[Ints, Mask]:
-        """Return how often the row of each digest is there at the end, and the changes that may be repeated ones."""
-        sequence = ints(self._rows, "sequence")
-        again = self._at_once & (np.diff(ints(self._rows, "partition_index"), prepend=-2) == 0)
-        same = again & (sequence >= 0) & (np.diff(sequence, prepend=-1) == 0)
-        sign = np.where(self.new != 0, 1, -1) * (~self.is_end & ~same)
-        net = np.bincount(self.group, sign).astype(np.int64)
-        return net[self.group], again & (sequence < 0) & self._expected.restarts

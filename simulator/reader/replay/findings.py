@@ -65,11 +65,11 @@ class Findings:
         both = examples if before is None else pa.concat_batches([before, examples])
         self.examples[check, table] = both.take(pc.sort_indices(both, sort_keys=FIRST)[: self.show])
 
-    def count(self, what: str, table: Ints, where: Mask) -> None:
-        """Count rows without keeping examples."""
-        numbers, counts = np.unique(table[where], return_counts=True)
-        for number, count in zip(numbers.tolist(), counts.tolist()):
-            self.counts[what, number] += count
+    def count(self, what: str, table: Ints, numbers: Mask | Ints) -> None:
+        """Add what each row counts to a counter of its table."""
+        places = np.flatnonzero(numbers)
+        for number, at in by_table(table[places]):
+            self.counts[what, number] += int(numbers[places[at]].sum())
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all counts and examples as FINDING_SCHEMA."""

@@ -1,7 +1,7 @@
 """Schemas of a replay.
 
     IMAGE_PAIR_SCHEMA  old and new image of one row at one time          replay.image_pairs, replay.states
-    FINDING_SCHEMA     places where consecutive image pairs contradict   replay.neighbours
+    FINDING_SCHEMA     places where consecutive image pairs contradict   replay.row_rules
 
 A row change gives one image pair; an UPDATE that changes the handle key gives two. Columns of IMAGE_PAIR_SCHEMA:
 

@@ -7,22 +7,21 @@ result with the expected rows. Its memory does not grow with the stream.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.reader.replay.findings import Findings, marked_may_be_equal
-from simulator.reader.replay.frame import ANY, BEGIN, END, IMAGE_PAIR_SCHEMA, NEVER, SAME, same_row
-from simulator.reader.replay.keyless_rows import KeylessRowChecks
-from simulator.reader.replay.normalize import as_mask, may_be_equal
+from simulator.reader.replay.frame import BEGIN, END, IMAGE_PAIR_SCHEMA, same_row
+from simulator.reader.replay.normalize import may_be_equal
+from simulator.reader.replay.row_rules import KeyedRows, KeylessRows, TableKnowledge, count_changes, equal_images
 from simulator.reader.replay.table_timeline import NO_TABLE
-from simulator.reader.replay.unique_keys import UniqueKey, pairs_of_replayed
+from simulator.reader.replay.unique_keys import pairs_of_replayed
 from simulator.reader.replay.value_checks import ValueChecks
 
 Later = Callable[[pa.RecordBatch], None]
@@ -30,42 +29,6 @@ Later = Callable[[pa.RecordBatch], None]
 
 LEAST = 1 << 14
 """Image pairs that are checked at once, if there are as many."""
-
-
-@dataclass(frozen=True)
-class TableKnowledge:
-    """Properties of the tables of a timeline and their unique keys, by number."""
-
-    columns: npt.NDArray[np.int64]
-    """Number of visible columns; of a unique key, of those that identify a row."""
-
-    keyed: npt.NDArray[np.bool_]
-    known: npt.NDArray[np.bool_]
-    """Whether all rows at the start of the stream are known."""
-
-    ends: npt.NDArray[np.bool_]
-    """Whether all rows expected at the end are known."""
-
-    restarts: bool = True
-    """Whether row changes may be repeated."""
-
-    in_order: bool = False
-    """Whether the order of offsets is that of changes, whatever their commit-ts."""
-
-    whole: bool = True
-    """Whether messages of a stream that is right have all cells of most images."""
-
-    tables: int = NEVER
-    """Number of tables; unique keys have the numbers from it on."""
-
-    replayed: Mapping[int, Sequence[UniqueKey]] = field(default_factory=dict)
-    """The unique keys whose values follow from the replay of rows, by number of the table."""
-
-    def of(self, values: npt.NDArray[np.bool_], table: Ints) -> Mask:
-        """Look up one of these arrays for each row. An undefined table has a handle key, and none of its rows are
-        known."""
-        mask: Mask = np.append(values, values is self.keyed)[np.maximum(table, NO_TABLE)]
-        return mask
 
 
 def check_image_pairs(
@@ -80,7 +43,7 @@ def check_image_pairs(
     findings = Findings(show)
     keyed, counted, values = (
         KeyedRowChecks(expected, findings, later),
-        KeylessRowChecks(expected.known, expected.ends, expected.restarts, findings),
+        KeylessRowChecks(expected, findings),
         ValueChecks(expected.columns, findings),
     )
     for batch in merge_small_batches(batches):
@@ -152,81 +115,58 @@ class KeyedRowChecks:
 
     def _check(self, rows: pa.RecordBatch, first: int, last: bool) -> None:
         """Check the pairs from `first` on; the earlier ones were checked before. `last` says whether the stream ends
-        here, so that the last pair is the last one of its row."""
-        compared = NeighbourComparison(rows, self._expected)
-        findings, columns = self._findings, self._expected.columns
-        new = np.arange(len(rows)) >= first
-        ts, was, old = compared.ts, compared.was, rows.column("old")
-        finds, expects = compared.finds & compared.certain, as_mask(pc.is_valid(old))
-        change, expected_rows = new & compared.change & ~compared.again, new & (ts == END)
-        strict = change & compared.certain & ~compared.contradicts & (compared.old_check != ANY)
-        findings.add("two-changes", rows, change & compared.contradicts, rows.column("old"), was)
-        findings.add("row-not-there", rows, strict & expects & ~finds, rows.column("new"), old)
-        both = (strict | expected_rows & compared.certain) & expects & finds
-        differ = both & ~_alike(was, old, both, compared.table, columns)
-        findings.add("old-image", rows, differ & change, old, was)
-        findings.add("row-different", rows, differ & expected_rows, was, old)
-        there = strict & ~expects & finds
-        the_same = there & (compared.old_check == SAME)
-        there &= ~_alike(was, rows.column("new"), the_same, compared.table, columns)
-        findings.add("row-already-there", rows, there, was, rows.column("new"))
-        findings.add("row-missing", rows, expected_rows & compared.certain & ~finds, None, old)
-        findings.add("row-twice", rows, new & compared.twice, rows.column("new"), None)
-        findings.count("expected", compared.table, expected_rows)
-        findings.count("untouched", compared.table, expected_rows & ~compared.certain)
+        here."""
+        checked = KeyedRows(rows, same_row(rows), self._expected, first, last)
+        for check, where, actual, right in checked.differences(partial(_alike, checked.table, self._expected.columns)):
+            self._findings.add(check, rows, where, actual, right)
+        for counter, where in checked.counts():
+            self._findings.count(counter, checked.table, where)
         if self._later is not None:
-            self._tell_values(rows, compared, change)
-        leaves = compared.leaves(last)
-        findings.count("found", compared.table, leaves | expected_rows & finds)
-        left = leaves & self._expected.of(self._expected.ends, compared.table)
-        findings.add("row-left", rows, left, rows.column("new"), None)
+            self._tell_values(rows, checked)
 
-    def _tell_values(self, rows: pa.RecordBatch, compared: NeighbourComparison, changes: Mask) -> None:
-        """Tell what these changes mean for values of unique keys that follow from the replay."""
+    def _tell_values(self, rows: pa.RecordBatch, checked: KeyedRows) -> None:
+        """Tell what changes mean for values of unique keys that follow from the replay."""
         assert self._later is not None
-        places = np.flatnonzero(changes & np.isin(compared.table, list(self._expected.replayed)))
-        was = pc.if_else(pa.array(compared.finds), compared.was, pa.scalar(None, pa.binary()))
-        for table, at in by_table(compared.table[places]):
+        places = np.flatnonzero(checked.changes & np.isin(checked.table, list(self._expected.replayed)))
+        was = pc.if_else(pa.array(checked.finds), checked.was, pa.scalar(None, pa.binary()))
+        for table, at in by_table(checked.table[places]):
             some = pa.array(places[at])
             keys = self._expected.replayed[table]
             for values in pairs_of_replayed(keys, rows.take(some), was.take(some), self._findings):
                 self._later(values)
 
 
-class NeighbourComparison:
-    """Image pairs beside the state that the pair before each left."""
+class KeylessRowChecks:
+    """Checks the tables without a handle key, batch by batch."""
 
-    def __init__(self, rows: pa.RecordBatch, expected: TableKnowledge) -> None:
-        count = len(rows)
-        self.table, self.ts = ints(rows, "table"), ints(rows, "commit_ts")
-        self.old_check, self._dropped_at = ints(rows, "old_check"), ints(rows, "dropped_at")
-        self._new = as_mask(pc.is_valid(rows.column("new")))
-        self.change = (self.ts != BEGIN) & (self.ts != END)
+    def __init__(self, expected: TableKnowledge, findings: Findings) -> None:
+        self._expected, self._findings = expected, findings
+        self._carried = pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
+        """The last image pair. `_sums` has the sums of its row so far."""
+
+        self._sums = np.zeros((3, 1), np.int64)
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        continues = len(self._carried)
+        rows = pa.concat_batches([self._carried, batch])
         goes_on = same_row(rows)
-        self._goes_on = goes_on
-        before = np.maximum(np.arange(count) - 1, 0)
-        left = goes_on & self._new[before] & (self._dropped_at[before] >= self.ts)
-        self.twice = goes_on & (self.ts == BEGIN) & (self.ts[before] == BEGIN)
-        """Whether the snapshot before the stream has the row twice."""
+        added = count_changes(rows, goes_on, self._expected.restarts)
+        added[:, :continues] = self._sums[:, :continues]
+        starts = np.flatnonzero(~goes_on)
+        sums = np.add.reduceat(added, starts, axis=1)
+        self._report(rows.take(pa.array(starts[:-1])), sums[:, :-1])
+        self._carried, self._sums = rows.slice(len(rows) - 1), sums[:, -1:]
 
-        self.certain = goes_on | expected.of(expected.known, self.table)
-        """Whether the state before the pair is known."""
+    def end(self) -> None:
+        if len(self._carried):
+            self._report(self._carried, self._sums)
 
-        self.was = _before(rows.column("new"))
-        self.finds = left
-        rank, exact = ints(rows, "rank"), as_mask(rows.column("exact"))
-        at_once = goes_on & self.change & (self.ts == self.ts[before]) & (rank == rank[before]) & exact
-        self.again = at_once
-        if at_once.any():
-            equal = [_equal(rows.column(name), _before(rows.column(name))) for name in ("old", "new")]
-            self.again = at_once & equal[0] & equal[1]
-        self.contradicts = at_once & ~self.again
-
-    def leaves(self, last: bool) -> Mask:
-        """Return which pairs are the last of a row that exists afterwards."""
-        ends = np.append(~self._goes_on[1:], last)
-        mask: Mask = ends & self._new & (self.ts != END) & (self._dropped_at == END)
-        return mask
+    def _report(self, rows: pa.RecordBatch, sums: Ints) -> None:
+        checked = KeylessRows(ints(rows, "table"), sums, self._expected)
+        for check, where, actual, right in checked.differences(rows.column("handle")):
+            self._findings.add(check, rows, where, actual, right)
+        for counter, numbers in checked.counts():
+            self._findings.count(counter, checked.table, numbers)
 
 
 def _count_before_last_commit(rows: pa.RecordBatch) -> int:
@@ -239,18 +179,9 @@ def _count_before_last_commit(rows: pa.RecordBatch) -> int:
     return int(np.flatnonzero(~goes_on)[-1])
 
 
-def _before(values: pa.Array) -> pa.Array:
-    """Return the value of the row before each; null for the first."""
-    return pa.concat_arrays([pa.nulls(1, values.type), values.slice(0, len(values) - 1)])
-
-
-def _equal(one: pa.Array, other: pa.Array) -> Mask:
-    return as_mask(pc.equal(one, other)) | as_mask(pc.and_(pc.is_null(one), pc.is_null(other)))
-
-
-def _alike(one: pa.Array, other: pa.Array, where: Mask, table: Ints, columns: Ints) -> Mask:
-    """Return where both images may be of one row; false outside `where`."""
-    mask = where & as_mask(pc.equal(one, other))
+def _alike(table: Ints, columns: Ints, one: pa.Array, other: pa.Array, where: Mask) -> Mask:
+    """Return where both images may be of one row, although cells of them are unknown; false outside the mask."""
+    mask = equal_images(one, other, where)
     odd = np.flatnonzero(where & ~mask)
     for number, at in by_table(table[odd]):
         places = pa.array(odd[at])

@@ -17,7 +17,7 @@ from simulator.reader.records import TopicPartition
 from simulator.reader.replay.findings import MARKER_SIZE, Findings, layout_history, merge_findings, remove_marker
 from simulator.reader.replay.frame import BEGIN
 from simulator.reader.replay.image_pairs import SkippedChanges
-from simulator.reader.replay.neighbours import TableKnowledge
+from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.reader.replay.unique_keys import (
     INEXACT,

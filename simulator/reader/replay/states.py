@@ -20,7 +20,6 @@ from simulator.errors import UserError
 from simulator.quantities import counted
 from simulator.reader.replay.frame import BEGIN, END, ImagePairSource, Report, image_pair_batch
 from simulator.reader.replay.image_pairs import convert_to_last, dropped_at, nulls_as_one, row_handles
-from simulator.reader.replay.neighbours import TableKnowledge
 from simulator.reader.replay.normalize import (
     LikeNull,
     arrange_columns,
@@ -30,6 +29,7 @@ from simulator.reader.replay.normalize import (
     nothing_like_null,
 )
 from simulator.reader.replay.outcome import table_knowledge
+from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
 from simulator.reader.replay.unique_keys import UniqueKey, by_number_of_table, key_values, pairs_at_begin, unique_keys
 from simulator.sources import snapshots

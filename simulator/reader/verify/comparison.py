@@ -22,9 +22,9 @@ from simulator.reader.databases.tables import open_tables
 from simulator.reader.databases.urls import EXAMPLES, is_database
 from simulator.reader.replay.frame import ImagePairSource
 from simulator.reader.replay.image_pairs import ABOVE, SkippedChanges
-from simulator.reader.replay.neighbours import TableKnowledge
 from simulator.reader.replay.normalize import LikeNull, nothing_like_null
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
+from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.reader.replay.states import (
     Gaps,
     SnapshotComparison,

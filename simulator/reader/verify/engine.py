@@ -13,7 +13,7 @@ from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.choice import chosen_master
 from simulator.reader.engines import in_process
 from simulator.reader.replay.frame import ImagePairSource, Report
-from simulator.reader.replay.neighbours import TableKnowledge
+from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.settings import IN_PROCESS
 from simulator.signals import defer_signals
 
