@@ -83,7 +83,8 @@ class GenerateStep:
         name = TableName(*(["", self.table] if "." not in self.table else self.table.split(".", 1)))
         upstream = upstream.latest()
         session = upstream.session
-        reader = StatementContext(session, Transaction(session.database.locks, upstream.ts), position.now_ms)
+        session.now_ms = position.now_ms
+        reader = StatementContext(session, Transaction(session.database.locks, upstream.ts))
         table = resolve_table(reader, name, "insert into")
         unread = read_rows(position, upstream, TableName(table.schema, table.name))
         position = replace(position, unread=unread)
@@ -111,7 +112,8 @@ class GenerateStep:
             generator = _RoundGenerator(
                 table, fresh, changing, numbers, [milliseconds[kinds == kind] for kind in range(3)], clocked, self.skew
             )
-            transaction = session.transaction or session.begin(int(at[0]))
+            session.now_ms = int(at[0])
+            transaction = session.transaction or session.begin()
             timed = generator.round(session, transaction)
             if count == 1:
                 committed = committed_transaction(transaction, session.database.release)
@@ -173,7 +175,8 @@ class _RoundGenerator:
             if not len(at):
                 continue
             before = {(change.ordinal, change.handle) for change in transaction.changes()}
-            context = StatementContext(session, transaction, int(at[0]), writing=True, inserting=number == 0)
+            session.now_ms = int(at[0])
+            context = StatementContext(session, transaction, writing=True, inserting=number == 0)
             if number == 0:
                 given = {name: draw(inserts) for name, draw in self.fresh.items()}
                 given |= self._time_columns(session, given, at)

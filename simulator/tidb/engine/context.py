@@ -46,7 +46,6 @@ class StatementContext(Context):
         self,
         session: Session,
         transaction: Transaction,
-        now_ms: int,
         read_ts: int = NEWEST,
         writing: bool = False,
         ignore: bool = False,
@@ -55,13 +54,13 @@ class StatementContext(Context):
         """`read_ts` is `transaction.current_ts` for a statement that writes or locks. `inserting` is true for INSERT and
         REPLACE."""
         settings = session.settings
-        self.time: datetime = clock.statement_time(settings, now_ms)
+        self.time: datetime = clock.statement_time(settings, session.now_ms)
         """The time of the statement in UTC."""
         today = local_day(int(self.time.timestamp()) // 60, settings.time_zone)
         super().__init__(settings.sql_mode, settings.time_zone, today, writing, ignore)
         self.session, self.transaction, self.database = session, transaction, session.database
         self.user = settings.user.partition("@")[0]
-        self.now_ms, self.read_ts, self.ignore = now_ms, read_ts, ignore
+        self.now_ms, self.read_ts, self.ignore = session.now_ms, read_ts, ignore
         self._inserting = inserting
         self.held = 0
         """The bytes that the statement holds."""

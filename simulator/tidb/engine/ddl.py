@@ -47,7 +47,7 @@ KEPT_JOBS = 100
 
 
 def execute_ddl(
-    statement: syntax.Statement, text: str, session: Session, waiter: Transaction, now_ms: int
+    statement: syntax.Statement, text: str, session: Session, waiter: Transaction
 ) -> StatementOutcome | FailedStatement:
     """Execute a DDL statement outside of a transaction. Raises DdlError and SqlError, and LockWait if an open transaction
     has used a table that it changes; statements that use the table next then wait for `waiter`."""
@@ -56,9 +56,9 @@ def execute_ddl(
         return StatementOutcome(warnings=(TABLE_LOCK_IS_OFF.format(verb),))
     database, settings = session.database, session.settings
     _check_denied(statement, settings)
-    before, names = database.catalog, ddl_session(session, now_ms)
+    before, names = database.catalog, ddl_session(session)
     if isinstance(statement, syntax.CreateView) and statement.query.tree is not None:
-        query_columns(statement.query.tree, StatementContext(session, reading(database), now_ms))
+        query_columns(statement.query.tree, StatementContext(session, reading(database)))
     executed = attempt(statement, text, names)
     after = before if executed.catalog is None else executed.catalog
     if not executed.jobs:
@@ -67,7 +67,7 @@ def execute_ddl(
         return StatementOutcome(warnings=executed.notes)
     after = _with_stored_definitions(statement, before, after, names, settings)
     database.wait_for_tables(used_tables(statement, before, after, names), waiter)
-    context = StatementContext(session, reading(database), now_ms, writing=True)
+    context = StatementContext(session, reading(database), writing=True)
     try:
         tables = tables_after(statement, executed.jobs, after, names, context)
         _verify(tables.conversions, before, context)
@@ -75,8 +75,8 @@ def execute_ddl(
         raise not_simulated(str(error)) from None
     event = CompletedDdl(statement, text, settings.database, executed.jobs, before, after)
     events: tuple[Event, ...] = (*tables.rewritten, event)
-    database.publish(events, session, now_ms)
-    ts = database.next_ts(now_ms)
+    database.publish(events, session, session.now_ms)
+    ts = database.next_ts(session.now_ms)
     for apply in tables.apply:
         apply(ts)
     database.change_schema(
@@ -85,7 +85,7 @@ def execute_ddl(
             after,
             with_change_ts(tables.tables, before, ts),
             tables.dropped,
-            *_finished_jobs(database.present, executed.jobs, now_ms),
+            *_finished_jobs(database.present, executed.jobs, session.now_ms),
         )
     )
     if not after.database(settings.database):
@@ -119,7 +119,7 @@ def _check_denied(statement: syntax.Statement, settings: SqlSession) -> None:
         check_denied(verb, table, settings)
 
 
-def ddl_session(session: Session, now_ms: int) -> DdlSession:
+def ddl_session(session: Session) -> DdlSession:
     """Return the session as the DDL executor wants it."""
     settings = session.settings
     zone = clock.time_zone(settings.time_zone)
@@ -127,7 +127,7 @@ def ddl_session(session: Session, now_ms: int) -> DdlSession:
         settings.database,
         session.database.catalog,
         session.database.release,
-        clock.moment_text(clock.statement_time(settings, now_ms).astimezone(zone), 6),
+        clock.moment_text(clock.statement_time(settings, session.now_ms).astimezone(zone), 6),
         settings.sql_mode,
         settings.foreign_key_checks,
         settings.check_constraints,
@@ -214,9 +214,7 @@ Remaining = StatementOutcome | syntax.Statement
 """What a statement does to local tables, or what is left of it for other tables."""
 
 
-def execute_on_local(
-    statement: syntax.Statement, text: str, session: Session, names: DdlSession, now_ms: int
-) -> Remaining:
+def execute_on_local(statement: syntax.Statement, text: str, session: Session, names: DdlSession) -> Remaining:
     """Execute what a DDL statement does to local temporary tables, which commits no transaction. Raises SqlError, DdlError."""
     tables = session.temporary
     match statement:
@@ -227,7 +225,7 @@ def execute_on_local(
         case syntax.DropTable():
             return _drop(statement, tables, names)
         case syntax.TruncateTable(table) if keys := _found(tables, [table], names):
-            events = session.commit(now_ms)
+            events = session.commit()
             tables.put(tables.local[keys[0]].table)
             return StatementOutcome(events)
         case syntax.CreateView():

@@ -62,11 +62,11 @@ def execute(session: Session, statement: AnyStatement, text: str, now_ms: int) -
     """
     session.step += 1
     try:
-        session.text = text
+        session.text, session.now_ms = text, now_ms
         if isinstance(statement, syntax.Execute):
             statement, session.text = resolve_execute(statement, text, session.settings)
         run = _execute_with_hints if "/*+" in session.text else _execute
-        outcome = run(session, statement, now_ms)
+        outcome = run(session, statement)
     except (SqlError, DdlError) as error:
         outcome = FailedStatement(_of_prepared(error) if text is not session.text else error)
     except RecursionError:
@@ -77,17 +77,17 @@ def execute(session: Session, statement: AnyStatement, text: str, now_ms: int) -
     return outcome
 
 
-def _execute_with_hints(session: Session, statement: AnyStatement, now_ms: int) -> Outcome:
+def _execute_with_hints(session: Session, statement: AnyStatement) -> Outcome:
     """Execute a statement with the variables that its hints set. A hint that is refused is a warning."""
     before, warnings = session.settings, list[str]()
     for name, value in hinted_variables(session.text):
         try:
-            session.settings = system_variable_set(session.settings, name, "session", value, session, warnings, now_ms)
+            session.settings = system_variable_set(session.settings, name, "session", value, session, warnings)
         except SqlError as error:
             warnings.append(f"{error.number} {error.text}")
     changed = {name: getattr(before, name) for name in VARIABLE_FIELDS}
     try:
-        outcome = _execute(session, statement, now_ms)
+        outcome = _execute(session, statement)
     finally:
         session.settings = replace(session.settings, **changed)
     if warnings and isinstance(outcome, StatementOutcome):
@@ -95,28 +95,28 @@ def _execute_with_hints(session: Session, statement: AnyStatement, now_ms: int) 
     return outcome
 
 
-def _execute(session: Session, statement: AnyStatement, now_ms: int) -> Outcome:
+def _execute(session: Session, statement: AnyStatement) -> Outcome:
     """Raises SqlError and DdlError."""
     if isinstance(statement, syntax.RowStatement | LoadFile):
-        return _change_rows(session, statement, now_ms)
+        return _change_rows(session, statement)
     if isinstance(statement, syntax.SelectStatement):
-        return _query(session, statement, now_ms)
+        return _query(session, statement)
     if isinstance(statement, syntax.Statement):
-        return _execute_ddl(session, statement, now_ms)
-    return execute_in_session(statement, session.text, session, now_ms)
+        return _execute_ddl(session, statement)
+    return execute_in_session(statement, session)
 
 
-def _change_rows(session: Session, statement: syntax.RowStatement | LoadFile, now_ms: int) -> StatementOutcome:
+def _change_rows(session: Session, statement: syntax.RowStatement | LoadFile) -> StatementOutcome:
     """Execute INSERT, UPDATE, DELETE or LOAD DATA."""
     session.check_writes()
-    transaction = session.begin_statement(now_ms)
+    transaction = session.begin_statement()
     position = transaction.position
     inserting = isinstance(statement, syntax.Insert | LoadFile)
-    context = StatementContext(session, transaction, now_ms, transaction.current_ts, True, statement.ignore, inserting)
+    context = StatementContext(session, transaction, transaction.current_ts, True, statement.ignore, inserting)
     session.earlier_ids, session.given_ids = session.given_ids, []
     try:
         outcome = ROW_STATEMENTS[type(statement)](statement, context)
-        committed = session.end_statement(transaction, now_ms)
+        committed = session.end_statement(transaction)
     except BaseException as error:
         if not isinstance(error, LockWait | TooLong):
             session.given_ids = []
@@ -147,21 +147,19 @@ def _keep_given_id(context: StatementContext) -> None:
         session.settings = replace(session.settings, last_insert_id=context.given_id)
 
 
-def _query(session: Session, statement: syntax.SelectStatement, now_ms: int) -> StatementOutcome:
-    transaction = session.begin_statement(now_ms)
+def _query(session: Session, statement: syntax.SelectStatement) -> StatementOutcome:
+    transaction = session.begin_statement()
     is_current = statement.locks_rows or transaction.reads_committed
     read_ts = transaction.current_ts if is_current else transaction.start_ts
-    context = StatementContext(session, transaction, now_ms, read_ts)
+    context = StatementContext(session, transaction, read_ts)
     limit_ms = int(session.settings.settings.get("max_execution_time", "0"))
     session.deadline = time.monotonic() + limit_ms / 1000 if limit_ms else None
     try:
-        past = (
-            transaction.start_ts if transaction.stale else past_of_session(session.settings, session.database, now_ms)
-        )
+        past = transaction.start_ts if transaction.stale else past_of_session(session)
         if past is not None:
             context.read_at(past)
         result = run_query(statement.query, context)
-        session.end_statement(transaction, now_ms)
+        session.end_statement(transaction)
     except BaseException:
         session.refuse_statement(transaction)
         raise
@@ -171,20 +169,20 @@ def _query(session: Session, statement: syntax.SelectStatement, now_ms: int) -> 
     return StatementOutcome(result=result, warnings=tuple(context.warnings))
 
 
-def _execute_ddl(session: Session, statement: syntax.Statement, now_ms: int) -> Outcome:
+def _execute_ddl(session: Session, statement: syntax.Statement) -> Outcome:
     """Commit the open transaction before looking at a statement that TiDB could parse (tidb pkg/executor/ddl.go,
     DDLExec.Next)."""
     text, database = session.text, session.database
     statement = read_syntax(statement, text, database.release)
     session.check_writes()
-    remaining = execute_on_local(statement, text, session, ddl_session(session, now_ms), now_ms)
+    remaining = execute_on_local(statement, text, session, ddl_session(session))
     if isinstance(remaining, StatementOutcome):
         return remaining
-    before = (*session.committed_before, *session.commit(now_ms))
+    before = (*session.committed_before, *session.commit())
     try:
         waiter = session.waiter or Transaction(database.locks, database.last_ts)
         try:
-            outcome = execute_ddl(remaining, text, session, waiter, now_ms)
+            outcome = execute_ddl(remaining, text, session, waiter)
         except LockWait:
             session.waiter, session.committed_before = waiter, before
             raise

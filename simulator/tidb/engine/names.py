@@ -24,6 +24,7 @@ from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.clock import EPOCH, time_zone
 from simulator.tidb.engine.context import COMPUTED, StatementContext, settings_of
 from simulator.tidb.engine.scope import QueryScope
+from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.settings import SqlSession, variable_text
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.comparisons import as_moment
@@ -33,7 +34,6 @@ from simulator.tidb.expressions.expression import Evaluate, Expression, Row, fix
 from simulator.tidb.expressions.literals import number_value, text_value
 from simulator.tidb.expressions.moments import as_datetime, moment_of_text, parse_printed_moment
 from simulator.tidb.model.table import ROW_ID, Column, Table, columns_by_name, row_id_column
-from simulator.tidb.storage.database import Database
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.system_variables import VARIABLES, is_text
 from simulator.tidb.values.durations import duration_micros
@@ -292,10 +292,10 @@ def _ts(instant: datetime, zone: str) -> int:
     return int(tso.compose(round(instant.replace(tzinfo=time_zone(zone)).timestamp() * 1000)))
 
 
-def snapshot_ts(text: str, settings: SqlSession, database: Database, now_ms: int) -> int:
+def snapshot_ts(text: str, session: Session) -> int:
     """Return the ts of tidb_snapshot (tidb pkg/sessionctx/variable/varsutil.go, setSnapshotTS). Raises SqlError 1292, and
     8055 if it is older than the history that is kept."""
-    ts = _parsed_snapshot(text, settings.time_zone)
+    ts, now_ms, database = _parsed_snapshot(text, session.settings.time_zone), session.now_ms, session.database
     if ts is None:
         raise sql_error_with_text(1292, f"Incorrect timestamp value: '{text}'")
     if tso.physical(ts) > now_ms:
@@ -306,13 +306,13 @@ def snapshot_ts(text: str, settings: SqlSession, database: Database, now_ms: int
     return ts
 
 
-def past_of_session(settings: SqlSession, database: Database, now_ms: int) -> int | None:
+def past_of_session(session: Session) -> int | None:
     """Return the ts of the past that queries of a session read: by tidb_snapshot, or outside of a transaction
     tidb_read_staleness; None for the present."""
-    known = settings.settings
+    known = session.settings.settings
     if snapshot := known.get("tidb_snapshot"):
-        return snapshot_ts(snapshot, settings, database, now_ms)
+        return snapshot_ts(snapshot, session)
     staleness = known.get("tidb_read_staleness", "")
     if staleness.lstrip("-").isdecimal() and int(staleness) < 0:
-        return int(tso.compose(now_ms + int(staleness) * 1000))
+        return int(tso.compose(session.now_ms + int(staleness) * 1000))
     return None

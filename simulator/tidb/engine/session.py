@@ -51,6 +51,8 @@ class Session:
         """The last value of each sequence that NEXTVAL gave the session."""
         self.text = ""
         """The text of the statement that runs."""
+        self.now_ms = 0
+        """Its time, in milliseconds of simulated time."""
         self.waits = False
         """Whether SLEEP and GET_LOCK raise Pause."""
         self.freed = False
@@ -115,17 +117,17 @@ class Session:
         if self.transaction is not None and self.transaction.stale:
             raise sql_error(1105, "only support read-only statement during read-only staleness transactions")
 
-    def begin(self, now_ms: int, mode: str = "", past: int | None = None) -> Transaction:
+    def begin(self, mode: str = "", past: int | None = None) -> Transaction:
         """Begin the transaction of BEGIN, `PESSIMISTIC` or `OPTIMISTIC`, or one that reads the past."""
         mode = mode or variable_text(self.settings, "tidb_txn_mode").upper()
-        self.transaction = self._new_transaction(now_ms, mode == "PESSIMISTIC", True)
+        self.transaction = self._new_transaction(mode == "PESSIMISTIC", True)
         if past is not None:
             self.transaction.start_ts, self.transaction.stale = past, True
         return self.transaction
 
-    def _new_transaction(self, now_ms: int, pessimistic: bool, explicit: bool) -> Transaction:
+    def _new_transaction(self, pessimistic: bool, explicit: bool) -> Transaction:
         """Begin a transaction in the isolation level of SET TRANSACTION, or that of the session."""
-        transaction = self.database.begin(now_ms, pessimistic, explicit)
+        transaction = self.database.begin(self.now_ms, pessimistic, explicit)
         settings = self.settings.settings
         level = settings.get("tx_isolation_one_shot") or settings.get("transaction_isolation", "")
         transaction.reads_committed = level == "READ-COMMITTED"
@@ -134,36 +136,36 @@ class Session:
             self.settings = replace(self.settings, settings=others)
         return transaction
 
-    def begin_statement(self, now_ms: int) -> Transaction:
+    def begin_statement(self) -> Transaction:
         """Return the transaction of a statement on rows: the open one, or one that stays open only with autocommit = 0."""
         transaction = self.transaction
         if transaction is None:
             implicit = self.settings.autocommit
-            transaction = self._new_transaction(now_ms, True, False) if implicit else self.begin(now_ms)
+            transaction = self._new_transaction(True, False) if implicit else self.begin()
         if self.locks_before is None:
             self.locks_before = transaction.lock_count
         return transaction
 
-    def end_statement(self, transaction: Transaction, now_ms: int) -> tuple[Event, ...]:
+    def end_statement(self, transaction: Transaction) -> tuple[Event, ...]:
         """Commit the transaction of a statement outside of BEGIN."""
         self.locks_before = None
-        return () if transaction is self.transaction else self._committed(transaction, now_ms)
+        return () if transaction is self.transaction else self._committed(transaction)
 
     def refuse_statement(self, transaction: Transaction) -> None:
         """Roll back the transaction of a refused statement outside of BEGIN."""
         if transaction is not self.transaction:
             self.database.roll_back(transaction)
 
-    def commit(self, now_ms: int) -> tuple[Event, ...]:
+    def commit(self) -> tuple[Event, ...]:
         """Commit the open transaction, and return it if it has changes. Raises SqlError 9007 after rolling it back."""
         transaction = self.transaction
         if transaction is None:
             return ()
-        committed = self._committed(transaction, now_ms)
+        committed = self._committed(transaction)
         self.transaction = None
         return committed
 
-    def _committed(self, transaction: Transaction, now_ms: int) -> tuple[Event, ...]:
+    def _committed(self, transaction: Transaction) -> tuple[Event, ...]:
         try:
             transaction.check()
         except SqlError:
@@ -172,9 +174,9 @@ class Session:
         event = committed_transaction(transaction, self.database.release)
         events: tuple[Event, ...] = () if event is None else (event,)
         if events:
-            self.database.publish(events, self, now_ms)
+            self.database.publish(events, self, self.now_ms)
         if transaction.has_writes:
-            self.database.commit(transaction, self.database.next_ts(now_ms))
+            self.database.commit(transaction, self.database.next_ts(self.now_ms))
         else:
             self.database.roll_back(transaction)
         self.temporary.forget_rows()

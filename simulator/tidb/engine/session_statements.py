@@ -30,9 +30,11 @@ from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.session import LoadData, Show
 
 
-def columns_of_prepared(statement: syntax.SqlStatement, session: Session, now_ms: int) -> tuple[ResultColumn, ...]:
+def columns_of_prepared(
+    statement: syntax.SqlStatement, session: Session, now_ms: int | None = None
+) -> tuple[ResultColumn, ...]:
     """Return the columns of a statement's result; none if it returns no rows. Raises the SqlError that TiDB raises when it
-    prepares the statement."""
+    prepares the statement. `now_ms` is as in `reading_context`."""
     context = reading_context(session, now_ms)
     match statement:
         case syntax.Statement():
@@ -56,7 +58,7 @@ def columns_of_prepared(statement: syntax.SqlStatement, session: Session, now_ms
     return ()
 
 
-def prepare(statement: syntax.Prepare, text: str, session: Session, now_ms: int) -> StatementOutcome:
+def prepare(statement: syntax.Prepare, session: Session) -> StatementOutcome:
     """Keep a prepared statement, which replaces one of the same name. A refused one leaves the old one."""
     settings = session.settings
     prepared = statement.text
@@ -65,7 +67,7 @@ def prepare(statement: syntax.Prepare, text: str, session: Session, now_ms: int)
         prepared = "NULL" if value is None else value.decode("utf-8", "surrogateescape")
     modes = settings.sql_mode - frozenset(DEFAULT_SQL_MODE)
     parsed, parameters = parse_prepared(prepared, modes)
-    columns_of_prepared(parsed, session, now_ms)
+    columns_of_prepared(parsed, session)
     kept = PreparedStatement(prepared, parameters, modes)
     session.settings = replace(settings, prepared={**settings.prepared, statement.name: kept})
     return StatementOutcome()
@@ -103,7 +105,7 @@ NUMBERS = MappingProxyType({"integer": "integer", "unsigned": "integer", "decima
 """The kinds of numbers of literals by those of variables."""
 
 
-def deallocate(statement: syntax.Deallocate, text: str, session: Session, now_ms: int) -> StatementOutcome:
+def deallocate(statement: syntax.Deallocate, session: Session) -> StatementOutcome:
     settings = session.settings
     _prepared(settings, statement.name)
     remaining = {name: each for name, each in settings.prepared.items() if name != statement.name}
@@ -123,33 +125,33 @@ __all__ = ["columns_of_prepared", "execute_in_session", "resolve_execute"]
 Outcome = StatementOutcome | FailedStatement
 
 
-def execute_in_session(statement: syntax.SessionStatement, text: str, session: Session, now_ms: int) -> Outcome:
+def execute_in_session(statement: syntax.SessionStatement, session: Session) -> Outcome:
     """Execute a statement that neither reads nor writes tables, or shows something. Raises SqlError."""
-    return STATEMENTS[type(statement)](statement, text, session, now_ms)
+    return STATEMENTS[type(statement)](statement, session)
 
 
 # -- transactions ------------------------------------------------------------------------------------------------------
 
 
-def _begin(statement: syntax.Begin, text: str, session: Session, now_ms: int) -> Outcome:
+def _begin(statement: syntax.Begin, session: Session) -> Outcome:
     """Begin a transaction, after committing the open one."""
     warnings: tuple[str, ...] = ()
     past = None
     if statement.as_of is not None:
-        past = moment_ts(statement.as_of, QueryScope(new_compilation(reading_context(session, now_ms))))
+        past = moment_ts(statement.as_of, QueryScope(new_compilation(reading_context(session))))
     elif statement.read_only:
         warnings = noop_warnings(session.settings, "READ ONLY")
-    events = session.commit(now_ms)
-    session.begin(now_ms, statement.mode, past)
+    events = session.commit()
+    session.begin(statement.mode, past)
     return StatementOutcome(events, warnings=warnings)
 
 
-def _commit(statement: syntax.Commit, text: str, session: Session, now_ms: int) -> Outcome:
+def _commit(statement: syntax.Commit, session: Session) -> Outcome:
     """Commit the transaction. TiDB does not begin another one after AND CHAIN."""
-    return StatementOutcome(session.commit(now_ms))
+    return StatementOutcome(session.commit())
 
 
-def _rollback(statement: syntax.Rollback, text: str, session: Session, now_ms: int) -> Outcome:
+def _rollback(statement: syntax.Rollback, session: Session) -> Outcome:
     if statement.savepoint:
         _transaction_with(statement.savepoint, session).rollback_to(statement.savepoint)
         return StatementOutcome()
@@ -157,16 +159,16 @@ def _rollback(statement: syntax.Rollback, text: str, session: Session, now_ms: i
     return StatementOutcome()
 
 
-def _savepoint(statement: syntax.Savepoint, text: str, session: Session, now_ms: int) -> Outcome:
+def _savepoint(statement: syntax.Savepoint, session: Session) -> Outcome:
     """Set a savepoint. There are none outside of a transaction (tidb pkg/executor/simple.go, executeSavepoint)."""
     if session.transaction is None and not session.settings.autocommit:
-        session.begin(now_ms)
+        session.begin()
     if session.transaction is not None:
         session.transaction.savepoint(statement.name)
     return StatementOutcome()
 
 
-def _release_savepoint(statement: syntax.ReleaseSavepoint, text: str, session: Session, now_ms: int) -> Outcome:
+def _release_savepoint(statement: syntax.ReleaseSavepoint, session: Session) -> Outcome:
     _transaction_with(statement.name, session).release_savepoint(statement.name)
     return StatementOutcome()
 
@@ -180,7 +182,7 @@ def _transaction_with(savepoint: str, session: Session) -> Transaction:
 # -- USE and SET -------------------------------------------------------------------------------------------------------
 
 
-def _use(statement: syntax.Use, text: str, session: Session, now_ms: int) -> Outcome:
+def _use(statement: syntax.Use, session: Session) -> Outcome:
     database = session.database.catalog.database(statement.database)
     system = (name.lower() for name in system_databases(session.database.release))
     if database is None and statement.database.lower() not in system:
@@ -190,12 +192,12 @@ def _use(statement: syntax.Use, text: str, session: Session, now_ms: int) -> Out
     return StatementOutcome()
 
 
-def _set(statement: syntax.SetVariables, text: str, session: Session, now_ms: int) -> Outcome:
+def _set(statement: syntax.SetVariables, session: Session) -> Outcome:
     """Set variables. SET autocommit = 1 commits (tidb pkg/sessionctx/variable/sysvar.go, AutoCommit)."""
     before, events = session.settings, tuple[Event, ...]()
-    after, warnings = set_variables(statement.settings, session, now_ms)
+    after, warnings = set_variables(statement.settings, session)
     if after.autocommit and not before.autocommit:
-        events = session.commit(now_ms)
+        events = session.commit()
     session.settings = after
     return StatementOutcome(events, warnings=warnings)
 
@@ -203,30 +205,30 @@ def _set(statement: syntax.SetVariables, text: str, session: Session, now_ms: in
 # -- the rest ----------------------------------------------------------------------------------------------------------
 
 
-def _do(statement: syntax.Do, text: str, session: Session, now_ms: int) -> Outcome:
+def _do(statement: syntax.Do, session: Session) -> Outcome:
     """Evaluate expressions for what they do."""
-    context = reading_context(session, now_ms)
+    context = reading_context(session)
     for node in statement.expressions:
         evaluate_alone(node, context)
     return StatementOutcome(warnings=tuple(context.warnings))
 
 
-def _show(statement: Show, text: str, session: Session, now_ms: int) -> Outcome:
+def _show(statement: Show, session: Session) -> Outcome:
     from simulator.tidb.engine.show import run_show  # most scripts have none
 
-    context = reading_context(session, now_ms)
-    return StatementOutcome(result=run_show(statement, text, context), warnings=tuple(context.warnings))
+    context = reading_context(session)
+    return StatementOutcome(result=run_show(statement, session.text, context), warnings=tuple(context.warnings))
 
 
-def _load_data(statement: LoadData, text: str, session: Session, now_ms: int) -> Outcome:
+def _load_data(statement: LoadData, session: Session) -> Outcome:
     raise not_simulated("LOAD DATA LOCAL needs a MySQL client that sends the file; accepted: INSERT")
 
 
-def _ignore(statement: syntax.IgnoredStatement, text: str, session: Session, now_ms: int) -> Outcome:
+def _ignore(statement: syntax.IgnoredStatement, session: Session) -> Outcome:
     return StatementOutcome()
 
 
-STATEMENTS: Mapping[type, Callable[[Any, str, Any, int], Outcome]] = MappingProxyType(
+STATEMENTS: Mapping[type, Callable[[Any, Session], Outcome]] = MappingProxyType(
     {
         syntax.Begin: _begin,
         syntax.Commit: _commit,

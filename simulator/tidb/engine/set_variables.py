@@ -42,24 +42,22 @@ UNSUPPORTED_LEVELS = ("SERIALIZABLE", "READ-UNCOMMITTED")
 
 
 def set_variables(
-    assignments: Sequence[syntax.VariableAssignment], session: Session, now_ms: int
+    assignments: Sequence[syntax.VariableAssignment], session: Session
 ) -> tuple[SqlSession, tuple[str, ...]]:
     """Return the settings with all variables set, and the warnings. Raises SqlError."""
     before, warnings = session.settings, list[str]()
     try:
         for assignment in assignments:
-            session.settings = _with_variable(assignment, session, now_ms, warnings)
+            session.settings = _with_variable(assignment, session, warnings)
         return session.settings, tuple(warnings)
     finally:
         session.settings = before
 
 
-def _with_variable(
-    assignment: syntax.VariableAssignment, session: Session, now_ms: int, warnings: list[str]
-) -> SqlSession:
+def _with_variable(assignment: syntax.VariableAssignment, session: Session, warnings: list[str]) -> SqlSession:
     node, name, shown = assignment.value, assignment.name, None
     if node is not None:
-        context = reading_context(session, now_ms)
+        context = reading_context(session)
         value, result = evaluate_alone(node, context)
         shown = None if result is None else as_text(value)((), context)
         if context.given_id is not None:
@@ -71,11 +69,11 @@ def _with_variable(
     settings = session.settings
     if name in NAMES:
         return NAMES[name](settings, name, shown or "utf8mb4")
-    return system_variable_set(settings, name, assignment.scope, shown, session, warnings, now_ms)
+    return system_variable_set(settings, name, assignment.scope, shown, session, warnings)
 
 
 def system_variable_set(
-    settings: SqlSession, name: str, scope: str, value: str | None, session: Session, warnings: list[str], now_ms: int
+    settings: SqlSession, name: str, scope: str, value: str | None, session: Session, warnings: list[str]
 ) -> SqlSession:
     """Return the settings with a system variable set; a value of None means DEFAULT. Raises SqlError."""
     check_name(name, "global" if name in INSTANCE_VARIABLES else scope)
@@ -96,7 +94,7 @@ def system_variable_set(
         warnings.append(f"8142 modifying {name} will require SET GLOBAL in a future version of TiDB")
         scope = "global"
     if name == "tidb_snapshot" and value:
-        snapshot_ts(value, settings, session.database, now_ms)
+        snapshot_ts(value, session)
     after = set_variable(settings, name, scope, value)
     if value is not None and _is_clipped(name, value):
         warnings.append(f"1292 Truncated incorrect {name} value: '{value}'")

@@ -82,10 +82,11 @@ def columns(upstream: Upstream) -> list[list[bytes | None]]:
 def test_rows_are_written_without_statements() -> None:
     upstream = played(SCRIPT).upstream
     table, session = upstream.catalog.tables["test", "t"], upstream.session
-    context = StatementContext(session, session.begin(NOW), NOW, NEWEST, True, False, True)
+    session.now_ms = NOW
+    context = StatementContext(session, session.begin(), NEWEST, True, False, True)
     insert_rows(context, table, {"u": pa.array([40, 50]), "a": pa.array(["4", None])}, 2)
     update_rows(context, table, [(0, 1), (0, 5)], {"a": pa.array([7, 8])})
     delete_rows(context, table, [(0, 2)])
-    session.commit(NOW)
+    session.commit()
     said = "INSERT INTO t (u, a) VALUES (40, 4), (50, NULL); UPDATE t SET a = 3 + IF(id = 1, 4, 5) WHERE id IN (1, 5);"
     assert columns(upstream_of(session)) == columns(played(f"{SCRIPT} {said} DELETE FROM t WHERE id = 2").upstream)

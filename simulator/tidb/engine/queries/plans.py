@@ -92,7 +92,7 @@ def kept_plan(query: QueryTree, context: StatementContext) -> Plan | None:
         if query != SelectTree(query.items, source, where) or not _is_point_get(query, column, table):
             return None
         unread = Transaction(context.database.locks, context.database.last_ts)  # a plan outlives the session's
-        reader = new_compilation(StatementContext(context.session, unread, context.now_ms))
+        reader = new_compilation(StatementContext(context.session, unread))
         if len(plans) >= MOST:
             plans.clear()
         plan = plan_query(SelectTree(query.items, source, syntax.Binary("=", column, syntax.Parameter())), reader)
@@ -236,10 +236,12 @@ def _compile_tree(tree: Any, scope: QueryScope, operand: syntax.Node | None) -> 
     return compile_sequence(tree, scope) if isinstance(tree, syntax.SequenceCall) else None
 
 
-def reading_context(session: Session, now_ms: int) -> StatementContext:
-    """Return the context of a statement that only reads."""
+def reading_context(session: Session, now_ms: int | None = None) -> StatementContext:
+    """Return the context of a statement that only reads; `now_ms` is its time, if it is not the one that runs."""
+    if now_ms is not None:
+        session.now_ms = now_ms
     transaction = session.transaction or Transaction(session.database.locks, session.database.last_ts)
-    return StatementContext(session, transaction, now_ms, transaction.start_ts)
+    return StatementContext(session, transaction, transaction.start_ts)
 
 
 def evaluate_alone(node: syntax.Node, context: StatementContext) -> tuple[Expression, Any]:
