@@ -18,10 +18,9 @@ from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.collations import is_exact
 from simulator.tidb.keys import SIGN, encode_index_column
 from simulator.tidb.model.table import Table, has_common_handle, row_id_column, visible_columns
-from simulator.tidb.model.types import ColumnType, family
+from simulator.tidb.model.types import BIGINT, family
 
 POSITIVE = np.int64((1 << 63) - 1)
-ROW_ID_TYPE = ColumnType("bigint")
 
 
 def handle_keys(table: Table, texts: Texts) -> pa.Array:
@@ -34,7 +33,7 @@ def handle_keys(table: Table, texts: Texts) -> pa.Array:
 
 def handles_of_row_ids(texts: pa.Array) -> pa.Array:
     """Return the handles of rows whose `_tidb_rowid` is known, from its text."""
-    return encode_index_column(ROW_ID_TYPE, -1, texts)
+    return encode_index_column(BIGINT, -1, texts)
 
 
 def row_ids_of_handles(handles: pa.Array) -> pa.Array:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Bytes, Places, buffers, fixed, raw
 from simulator.columns.hashing import Hashes
 from simulator.tidb.collations import sort_keys
-from simulator.tidb.model.types import ColumnType, family, is_text
+from simulator.tidb.model.types import ColumnType, exceeds_int64, family, is_text
 from simulator.tidb.values.documents import enum_numbers, set_bits
 
 SIGN = np.uint64(1 << 63)
@@ -48,7 +48,7 @@ def encode_index_keys(parts: Iterable[tuple[ColumnType, int, pa.Array]]) -> pa.A
 
 def _numbers(type: ColumnType, texts: pa.Array) -> Hashes:
     """Return the 64 bits of integers."""
-    unsigned = type.name == "bit" or type.unsigned and type.name == "bigint"
+    unsigned = type.name == "bit" or exceeds_int64(type)
     digits = texts.cast(pa.string())
     numbers = (pc.fill_null(digits, "0") if digits.null_count else digits).cast(pa.uint64() if unsigned else pa.int64())
     bits: Hashes = numbers.to_numpy().view(np.uint64)

@@ -17,7 +17,7 @@ from sqlalchemy import types
 from simulator.reader.frame import UNKNOWN_CELL
 from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, family
+from simulator.tidb.model.types import TYPES, ColumnType, family
 from simulator.tidb.values.conversion import insert_text, tagged
 
 if TYPE_CHECKING:
@@ -216,7 +216,6 @@ def digits(type: ColumnType) -> int:
         return max(type.length, 1)
     if family(type) == "float":
         return 7 if type.name == "float" else 15
-    return DIGITS.get(type.name, 0)
-
-
-DIGITS = {"tinyint": 3, "smallint": 5, "mediumint": 8, "int": 10, "bigint": 20, "year": 4}
+    if family(type) == "integer":
+        return TYPES[type.name].unsigned_length
+    return 4 if type.name == "year" else 0

@@ -16,7 +16,7 @@ import pyarrow as pa
 from simulator.reader.frame import UNKNOWN_CELL
 from simulator.ticdc.time_zone import has_zone, to_local
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, family, is_binary
+from simulator.tidb.model.types import ColumnType, exceeds_int64, family, is_binary
 
 CONNECT = "connect "
 """What the types of such columns begin with in a layout."""
@@ -71,7 +71,7 @@ def connect_text(text: str, column: Column) -> str | None:
             return _time(int(text), type)
         case "decimal":
             return _decimal(text, type)
-        case "integer" if type.name == "bigint" and type.unsigned:
+        case "integer" if exceeds_int64(type):
             return str(int(text) % (1 << 64))
     return text
 

@@ -39,7 +39,7 @@ from simulator.ticdc.time_zone import images_in_zone
 from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.model.types import ColumnType, is_binary
+from simulator.tidb.model.types import UNSIGNED_BIGINT, ColumnType, is_binary
 
 LEAST = 2
 """Minimum number of tasks for reading a large snapshot."""
@@ -129,7 +129,7 @@ def _has_odd_key(table: Table, images: pa.Array) -> Mask:
     odd = np.zeros(len(images), np.bool_)
     for type, cell in _key_cells(table, images):
         if not is_binary(type):
-            number = ColumnType("bigint", unsigned=True) if type.name == "bit" else type
+            number = UNSIGNED_BIGINT if type.name == "bit" else type
             text = cell.view(pa.string())
             odd |= ~as_mask(pc.equal(tidb_text(number, text), text)) & ~is_unknown(cell)
     return odd

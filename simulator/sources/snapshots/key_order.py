@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from simulator.sources.snapshots import parquet, records, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.streams import FilePart
-from simulator.ticdc.key_bytes import ROW_ID_TYPE
 from simulator.tidb.model.table import ROW_ID, Column, Table
+from simulator.tidb.model.types import BIGINT
 
 RUNS = 64
 """Maximum runs of a table in a report; a table with more counts as unordered."""
@@ -156,7 +156,7 @@ def _distinct(reports: list[KeyReport]) -> bool:
 
 def with_row_id(table: Table) -> Table:
     """Return the table with the column, behind its own."""
-    return replace(table, columns=(*table.columns, Column(ROW_ID, ROW_ID_TYPE, not_null=True)))
+    return replace(table, columns=(*table.columns, Column(ROW_ID, BIGINT, not_null=True)))
 
 
 def are_told(part: FilePart, format: str, table: Table, csv: CsvDialect, escape: bool) -> bool | None:

@@ -32,7 +32,7 @@ from simulator.tidb.datums.kinds import (
 )
 from simulator.tidb.datums.numbers import cast_decimal, cast_float, signed, unsigned
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
+from simulator.tidb.model.types import UNSIGNED_BIGINT, ColumnType, family, is_binary, mysql_type
 from simulator.tidb.values.conversion import insert_text, usual_text
 from simulator.tidb.values.durations import round_duration
 from simulator.tidb.values.kernels import map_distinct, null_unless, replace_unusual, utf8
@@ -98,7 +98,6 @@ AS_PRINTED = frozenset(("string", "int", "uint", "decimal", "date", "datetime", 
 
 STRICT = frozenset(("STRICT_TRANS_TABLES",))
 NO_ZERO = STRICT | {"NO_ZERO_DATE", "NO_ZERO_IN_DATE"}
-_NUMBER = ColumnType("bigint", unsigned=True)
 
 
 def convertible(source: ColumnType, target: ColumnType) -> bool:
@@ -144,7 +143,7 @@ def changed_datum(source: ColumnType, target: ColumnType, cell: bytes) -> Datum 
     if kind == "time" and target.name == "year":
         return Datum("int", b"%d" % int(round_duration(cell.decode(), 0).replace(":", "")))
     if target.name == "bit" and kind not in COUNTED and not source.elements:
-        number, problem = cast_value(_NUMBER, "", datum, Mode(STRICT))
+        number, problem = cast_value(UNSIGNED_BIGINT, "", datum, Mode(STRICT))
         return None if problem or number is None else Datum("uint", number)
     if family(target) in TIMED:
         if kind == "float":

@@ -18,7 +18,7 @@ from simulator.tidb.datums.kinds import (
     truncated_value,
 )
 from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, json_integer, signed, text_integer
-from simulator.tidb.model.types import ColumnType
+from simulator.tidb.model.types import BIGINT, ColumnType
 from simulator.tidb.values.durations import LONGEST, duration_micros, duration_text, round_duration, text_duration
 from simulator.tidb.values.moments import (
     ZERO,
@@ -32,7 +32,6 @@ from simulator.tidb.values.moments import (
     text_moment,
 )
 
-BIGINT = ColumnType("bigint")
 MOST_CLOCK, LEAST_LONG_NUMBER = 8385959, 10_000_000_000
 UNREADABLE = other_problem(1105, "strconv.Atoi: parsing: invalid syntax")
 

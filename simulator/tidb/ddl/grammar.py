@@ -18,7 +18,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import first_repeated
 from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS
 from simulator.tidb.errors import converting_errors, error_with_text, syntax_error, tidb_error
-from simulator.tidb.model.types import CHARSETS
+from simulator.tidb.model.types import CHARSETS, INTEGER_BITS
 from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS, begins_option, parse_option
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import QUOTED, tokenize
@@ -29,7 +29,7 @@ ENGINES = frozenset("archive blackhole csv example federated innodb memory merge
 """Engines that TiDB accepts (pkg/planner/core/preprocess.go, mysqlValidTableEngineNames)."""
 
 NOT_ON_TEMPORARY = {"SHARD_ROW_ID_BITS": "shard_row_id_bits", "PLACEMENT POLICY": "PLACEMENT"}
-AUTO_INCREMENT_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double")
+AUTO_INCREMENT_TYPES = (*INTEGER_BITS, "float", "double")
 """Types of AUTO_INCREMENT columns."""
 
 NAMED_KEY_KINDS = ("key", "unique", "foreign")

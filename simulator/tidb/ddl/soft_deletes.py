@@ -19,13 +19,13 @@ from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.ddl.grammar import has_soft_delete_options, read_syntax
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import INTERNAL_COLUMNS, ORIGIN_TS, SOFT_DELETE_TIME, Column, SoftDelete, Table
-from simulator.tidb.model.types import ColumnType
+from simulator.tidb.model.types import UNSIGNED_BIGINT, ColumnType
 from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.restore.expressions import feature_comment
 
 UNIQUE = "UNIQUE is not supported. Reason: Cannot add unique index on ACTIVE_ACTIVE or softdelete table. Try removing UNIQUE."
-ADDED = {ORIGIN_TS: ColumnType("bigint", 20, unsigned=True), SOFT_DELETE_TIME: ColumnType("timestamp", decimal=6)}
+ADDED = {ORIGIN_TS: UNSIGNED_BIGINT, SOFT_DELETE_TIME: ColumnType("timestamp", decimal=6)}
 """The types of TiDB's columns (design 2025-11-05-active-active.md; pull requests 65057, and 65827 for UNSIGNED)."""
 
 OWN_COLUMNS = f"own columns {' and '.join(INTERNAL_COLUMNS)} are not simulated"

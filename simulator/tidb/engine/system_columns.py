@@ -30,7 +30,17 @@ from simulator.tidb.model.table import (
     row_id_column,
     shown_columns,
 )
-from simulator.tidb.model.types import CHARSETS, ColumnType, bare_name, family, is_text, mysql_type, type_arguments
+from simulator.tidb.model.types import (
+    CHARSETS,
+    DEFAULT_SIZES,
+    TYPES,
+    ColumnType,
+    bare_name,
+    family,
+    is_text,
+    mysql_type,
+    type_arguments,
+)
 
 SCHEMA = "information_schema"
 LISTED_FIRST = "INFORMATION_SCHEMA"
@@ -107,19 +117,10 @@ def column_type(kind: str, length: int = -1, unsigned: bool = False) -> ColumnTy
     """Return the type of a column that the server makes."""
     if kind == "varchar" or kind.endswith("text"):
         return ColumnType(kind, length, charset="utf8mb4", collation="utf8mb4_bin")
-    usual = {"bigint": 20, "int": 11}.get(kind, -1)
-    return ColumnType(kind, length if length >= 0 else usual, -1, unsigned)
+    return ColumnType(kind, length if length >= 0 else TYPES[kind].length, -1, unsigned)
 
 
 PRIVILEGES = "select,insert,update,references"
-
-DEFAULT_SIZES = {
-    **{"bit": (1, 0), "tinyint": (4, 0), "smallint": (6, 0), "mediumint": (9, 0), "int": (11, 0), "bigint": (20, 0)},
-    **{"float": (12, -1), "double": (22, -1), "decimal": (10, 0), "time": (10, 0), "datetime": (19, 0)},
-    **{"timestamp": (19, 0), "char": (1, 0), "varchar": (5, 0), "tinytext": (255, 0), "text": (65535, 0)},
-    **{"mediumtext": (16777215, 0), "longtext": (4294967295, 0)},
-}
-"""Length and scale of types whose declaration has none (tidb pkg/parser/mysql/util.go)."""
 
 
 class DescribedColumn(NamedTuple):

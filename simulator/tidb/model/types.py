@@ -91,7 +91,17 @@ TYPES = {
     )
 }
 
+BIGINT, UNSIGNED_BIGINT = ColumnType("bigint", 20), ColumnType("bigint", 20, unsigned=True)
+
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+
+DEFAULT_SIZES = {
+    **{row.name: (row.length, 0) for row in TYPES.values() if row.length >= 0 and row.family != "year"},
+    **{"float": (12, -1), "double": (22, -1), "time": (10, 0), "datetime": (19, 0), "timestamp": (19, 0)},
+    "varchar": (5, 0),
+}
+"""Length and scale that TiDB takes for those of a type whose declaration has none (tidb pkg/parser/mysql/util.go,
+GetDefaultFieldLengthAndDecimal)."""
 
 MEMBER_ESCAPES = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
 """How TiDB escapes members of ENUM and SET. It does not escape backslashes (TiDB: pkg/parser/format)."""
@@ -125,6 +135,11 @@ def is_blob(type: ColumnType) -> bool:
 def is_unsigned(type: ColumnType) -> bool:
     """Whether TiDB's unsigned flag is set. BIT and YEAR always have it."""
     return type.unsigned or type.name in ("bit", "year")
+
+
+def exceeds_int64(type: ColumnType) -> bool:
+    """Whether values may be larger than those of a signed integer of 64 bits."""
+    return type.unsigned and INTEGER_BITS.get(type.name) == 64
 
 
 def bare_name(type: ColumnType) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import cells
-from simulator.tidb.model.types import INTEGER_BITS, ColumnType
+from simulator.tidb.model.types import INTEGER_BITS, UNSIGNED_BIGINT, ColumnType
 from simulator.tidb.values import kernels
 from simulator.tidb.values.kernels import contains_character, matches, null_unless, replace_unusual
 
@@ -131,9 +131,7 @@ def bit(type: ColumnType, tagged: pa.Array) -> pa.Array:
     """Convert tagged binary to BIT: `n` and the text of a number, or `x` and big-endian bytes."""
     body = pc.binary_slice(tagged, 1, 2**31 - 1)
     is_number = pc.equal(pc.binary_slice(tagged, 0, 1), b"n")
-    digits = integer(ColumnType("bigint", unsigned=True), kernels.utf8(kernels.null_unless(is_number, body))).cast(
-        pa.uint64()
-    )
+    digits = integer(UNSIGNED_BIGINT, kernels.utf8(kernels.null_unless(is_number, body))).cast(pa.uint64())
     return bits(type, pc.coalesce(digits, _big_endian(kernels.null_unless(pc.invert(is_number), body))))
 
 

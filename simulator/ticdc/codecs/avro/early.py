@@ -137,7 +137,7 @@ def value_pieces(cells: pa.Array, column: Column, union: bool, release: Release,
             return _decimals(wire_numbers.set_number(cells, type))
         case "bit":
             return _decimals(cells)
-        case "integer" if type.name == "bigint" and type.unsigned:
+        case "integer" if types.exceeds_int64(type):
             return _decimals(cells)
         case "integer" | "year":
             return [numbers.integers(cells, type.unsigned)]

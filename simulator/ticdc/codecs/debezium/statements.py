@@ -23,7 +23,7 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.defaults import stored_in_json
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.model.types import ColumnType
+from simulator.tidb.model.types import DEFAULT_SIZES, ColumnType
 from simulator.tidb.syntax.alter import AddColumns, AlterDefault, ChangeColumn, ModifyColumn
 from simulator.tidb.syntax.ddl import AlterTable
 from simulator.tidb.syntax.definitions import ColumnDefault, FieldType
@@ -233,12 +233,6 @@ _JDBC_TYPES = {
 
 _VARCHAR = 12
 
-_DEFAULT_LENGTHS = {
-    **{"tinyint": 4, "smallint": 6, "mediumint": 9, "int": 11, "bigint": 20, "double": 22, "float": 12},
-    **{"bit": 1, "char": 1, "varchar": 5, "vector": -1},
-}
-"""TiDB's default Flen (tidb: pkg/parser/mysql GetDefaultFieldLengthAndDecimal)."""
-
 
 @dataclass(frozen=True)
 class Definition:
@@ -403,12 +397,12 @@ def _length(type: ColumnType) -> int | None:
         case "enum":
             return 1
         case "integer":
-            usual = _DEFAULT_LENGTHS[type.name]
+            usual, _ = DEFAULT_SIZES[type.name]
             if type.name != "bigint":
                 usual -= type.unsigned
             usual += type.name == "tinyint" and type.zerofill
         case "bit" | "string" | "float" | "vector":
-            usual = _DEFAULT_LENGTHS[type.name]
+            usual, _ = DEFAULT_SIZES.get(type.name, (-1, -1))
         case _:
             return None
     return None if type.length in (usual, -1) else type.length

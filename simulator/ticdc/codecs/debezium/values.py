@@ -72,7 +72,7 @@ def value_format(column: Column, release: Release, time_zone: str = "") -> Conve
             return padded_float
         case "datetime":
             return timestamp_format(column, release, time_zone)
-        case "integer" if type.name == "bigint" and type.unsigned:
+        case "integer" if types.exceeds_int64(type):
             return _wrapped
     return unchanged
 

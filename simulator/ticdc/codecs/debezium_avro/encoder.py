@@ -259,7 +259,7 @@ def _pieces(cells: pa.Array, column: Column, options: CodecOptions, release: Rel
             return [pc.if_else(pc.equal(cells, b"0"), pa.scalar(b"\0", pa.binary()), pa.scalar(b"\1", pa.binary()))]
         case "bit":
             return numbers.sized(bit_bytes(cells, type))
-        case "integer" if type.name == "bigint" and type.unsigned:
+        case "integer" if types.exceeds_int64(type):
             if options.avro_bigint_unsigned_handling_mode == "string":
                 return numbers.sized(cells)
             _require_signed(cells)

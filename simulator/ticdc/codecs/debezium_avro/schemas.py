@@ -77,7 +77,7 @@ def described(column: Column, options: CodecOptions, release: Release) -> Connec
     match types.family(column.type):
         case "string" | "text" if types.is_binary(column.type):
             return {**plain, "type": "bytes"}
-        case "integer" if column.type.name == "bigint" and column.type.unsigned:
+        case "integer" if types.exceeds_int64(column.type):
             is_string = options.avro_bigint_unsigned_handling_mode == "string"
             return {**plain, "type": "string"} if is_string else plain
         case "decimal" if options.avro_decimal_handling_mode == "precise":

@@ -258,14 +258,14 @@ def _mistaken(type: ColumnType, taken: ColumnType, zone: str, release: Release) 
     kind = value_kind(type)
     if taken.name == "timestamp":
         return lambda cells, type: [TIMESTAMP + text(zone), *text_pieces(cells)]
-    if taken.name == "bigint" and taken.unsigned:
+    if types.exceeds_int64(taken):
         return lambda cells, type: [UNSIGNED_BIGINT, *_converter(type, zone, release)(cells, type)[1:]]
     if kind == "bytes":
         branch = BYTES if has_binary_flag(taken) else STRING
         own = latin1 if types.is_binary(type) else surrogate_unescaped
         return lambda cells, type: [branch, *text_pieces(own(cells))]
     if kind == "number":
-        return _converter(replace(type, unsigned=False) if type.name == "bigint" else type, zone, release)
+        return _converter(replace(type, unsigned=False) if types.exceeds_int64(type) else type, zone, release)
     return lambda cells, type: [STRING, *text_pieces(cells)]
 
 
@@ -292,7 +292,7 @@ def _converter(type: ColumnType, zone: str, release: Release) -> ValuePieces:
     if type.name == "timestamp":
         return lambda cells, type: [TIMESTAMP + text(zone), *text_pieces(cells)]
     match types.family(type):
-        case "integer" if type.name == "bigint" and type.unsigned:
+        case "integer" if types.exceeds_int64(type):
             return lambda cells, type: [UNSIGNED_BIGINT, integers(cells)]
         case "bit" if release.simple_bit_texts:
             return lambda cells, type: [STRING, *text_pieces(cells)]

@@ -80,7 +80,7 @@ def has_binary_flag(type: ColumnType) -> bool:
 def _check(own: ColumnType, taken: ColumnType, in_avro: bool, column: str, release: Release) -> None:
     kind, family = value_kind(own), types.family(taken)
     if in_avro:
-        number = family == "integer" and taken.name == "bigint" and taken.unsigned
+        number = types.exceeds_int64(taken)
         unsigned = own.unsigned and types.family(own) == "integer" or types.family(own) in ("bit", "enum", "set")
         crashes = taken.name == "timestamp" and kind != "text" or number and not unsigned
     else:

@@ -30,7 +30,7 @@ from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.moments import as_datetime, of_datetime
 from simulator.tidb.expressions.over_columns import places_of, table_column
 from simulator.tidb.model.table import INTERNAL_COLUMNS, ROW_ID, Column, Table, cached_by_table
-from simulator.tidb.model.types import ColumnType
+from simulator.tidb.model.types import BIGINT
 from simulator.tidb.storage.row_keys import row_id
 from simulator.tidb.storage.tables import StoredTable
 
@@ -152,7 +152,7 @@ def _new_fields(table: Table, alias: str, schema: str) -> Fields:
     return Fields(fields)
 
 
-ROW_ID_COLUMN = Column(ROW_ID, ColumnType("bigint", 20), not_null=True)
+ROW_ID_COLUMN = Column(ROW_ID, BIGINT, not_null=True)
 
 
 def _read_row_id(location: int, start: int) -> Expression:

@@ -23,13 +23,13 @@ from simulator.tidb.expressions.numbers import real_text
 from simulator.tidb.expressions.texts import as_blob
 from simulator.tidb.expressions.trees import replace_nodes, strip_parentheses
 from simulator.tidb.model.table import Table, cached_by_table
-from simulator.tidb.model.types import ColumnType, is_text
+from simulator.tidb.model.types import BIGINT, UNSIGNED_BIGINT, ColumnType, is_text
 from simulator.tidb.syntax.expressions import ColumnName, Literal, Node, names_in
 
 TYPES = {
     "bool": ColumnType("tinyint", 1),
-    "int": ColumnType("bigint", 20),
-    "uint": ColumnType("bigint", 20, unsigned=True),
+    "int": BIGINT,
+    "uint": UNSIGNED_BIGINT,
     "decimal": ColumnType("decimal", 65, 30),
     "real": ColumnType("double"),
     "date": ColumnType("date"),

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from simulator.errors import SchemaError, did_you_mean
-from simulator.tidb.model.types import canonical_charset
+from simulator.tidb.model.types import INTEGER_BITS, canonical_charset
 from simulator.tidb.parser.clauses import (
     accept_charset,
     begins_literal,
@@ -280,11 +280,9 @@ YEAR_LENGTH = "Supports only YEAR or YEAR(4) column"
 BINARY = frozenset(("BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"))
 VARYING = {"CHAR": ("VARYING",), "CHARACTER": ("VARYING",), "NCHAR": ("VARYING", "VARCHAR", "VARCHARACTER")}
 SHORTHANDS = {"ASCII": "latin1", "BYTE": "binary", "UNICODE": "ucs2"}
-NUMBERS = frozenset(("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"))
+NUMBERS = frozenset((*INTEGER_BITS, "float", "double", "decimal"))
 TEXTS = frozenset(("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"))
-SIZED = frozenset(
-    "tinyint smallint mediumint int bigint bit char varchar text year time datetime timestamp vector".split()
-)
+SIZED = frozenset((*INTEGER_BITS, *"bit char varchar text year time datetime timestamp vector".split()))
 """Types that may have one number in parentheses."""
 
 SCALED = frozenset(("float", "double", "decimal"))
