@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType, family, is_binary
 
 DATUMS = pa.struct([pa.field("kind", pa.string()), pa.field("body", pa.binary())])
 
@@ -107,11 +107,17 @@ def tagged_bodies(type: ColumnType, values: pa.StructArray) -> pa.Array:
 
 def cell_kind(type: ColumnType) -> str:
     """Return the kind of a type's values."""
-    if type.name in INTEGER_BITS:
-        return "uint" if type.unsigned else "int"
-    if type.name in ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "vector"):
-        return "bytes" if is_binary(type) else "gbk" if type.charset == "gbk" else "string"
-    return "int" if type.name == "year" else type.name
+    match family(type):
+        case "integer":
+            return "uint" if type.unsigned else "int"
+        case "string" | "text" | "vector":
+            return "bytes" if is_binary(type) else "gbk" if type.charset == "gbk" else "string"
+        case "year":
+            return "int"
+        case "float" | "datetime":
+            return type.name
+        case kind:
+            return kind
 
 
 def cell_datum(type: ColumnType, cell: bytes) -> Datum:

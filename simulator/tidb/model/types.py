@@ -60,29 +60,32 @@ class TypeInfo:
     maximum: int = -1
     """The largest length (precision, dimension, member count) of a declaration, or -1."""
 
+    synonyms: str = ""
+    """Its other names in statements, which `name` and `binary_name` are not."""
+
 
 TYPES = {
     row.name: row
     for row in (
-        TypeInfo("tinyint", 1, -6, "integer", length=4, unsigned_length=3, maximum=255),
-        TypeInfo("smallint", 2, 5, "integer", length=6, unsigned_length=5, maximum=255),
-        TypeInfo("mediumint", 9, 4, "integer", length=9, unsigned_length=8, maximum=255),
-        TypeInfo("int", 3, 4, "integer", length=11, unsigned_length=10, maximum=255),
-        TypeInfo("bigint", 8, -5, "integer", length=20, unsigned_length=20, maximum=255),
-        TypeInfo("float", 4, 7, "float", maximum=255),
-        TypeInfo("double", 5, 8, "float", maximum=255),
-        TypeInfo("decimal", 246, 3, "decimal", length=10, unsigned_length=10, maximum=65),
+        TypeInfo("tinyint", 1, -6, "integer", length=4, unsigned_length=3, maximum=255, synonyms="INT1 BOOL BOOLEAN"),
+        TypeInfo("smallint", 2, 5, "integer", length=6, unsigned_length=5, maximum=255, synonyms="INT2"),
+        TypeInfo("mediumint", 9, 4, "integer", length=9, unsigned_length=8, maximum=255, synonyms="INT3 MIDDLEINT"),
+        TypeInfo("int", 3, 4, "integer", length=11, unsigned_length=10, maximum=255, synonyms="INTEGER INT4"),
+        TypeInfo("bigint", 8, -5, "integer", length=20, unsigned_length=20, maximum=255, synonyms="INT8 SERIAL"),
+        TypeInfo("float", 4, 7, "float", maximum=255, synonyms="FLOAT4"),
+        TypeInfo("double", 5, 8, "float", maximum=255, synonyms="FLOAT8 REAL"),
+        TypeInfo("decimal", 246, 3, "decimal", length=10, unsigned_length=10, maximum=65, synonyms="DEC NUMERIC FIXED"),
         TypeInfo("bit", 16, -7, "bit", length=1, maximum=64),
-        TypeInfo("year", 13, 12, "year", length=4, maximum=4),
+        TypeInfo("year", 13, 12, "year", length=4, maximum=4, synonyms="SQL_TSI_YEAR"),
         TypeInfo("date", 10, 91, "date"),
         TypeInfo("time", 11, 92, "time"),
         TypeInfo("datetime", 12, 93, "datetime"),
         TypeInfo("timestamp", 7, 93, "datetime"),
-        TypeInfo("char", 254, 1, "string", "binary", length=1, maximum=255),
-        TypeInfo("varchar", 15, 12, "string", "varbinary", maximum=65535),
+        TypeInfo("char", 254, 1, "string", "binary", length=1, maximum=255, synonyms="CHARACTER NCHAR"),
+        TypeInfo("varchar", 15, 12, "string", "varbinary", maximum=65535, synonyms="VARCHARACTER NVARCHAR"),
         TypeInfo("tinytext", 249, 2005, "text", "tinyblob", length=255),
         TypeInfo("text", 252, 2005, "text", "blob", length=65535),
-        TypeInfo("mediumtext", 250, 2005, "text", "mediumblob", length=16777215),
+        TypeInfo("mediumtext", 250, 2005, "text", "mediumblob", length=16777215, synonyms="LONG"),
         TypeInfo("longtext", 251, 2005, "text", "longblob", length=4294967295),
         TypeInfo("enum", 247, 4, "enum", maximum=65535),
         TypeInfo("set", 248, -7, "set", maximum=64),

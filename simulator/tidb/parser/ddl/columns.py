@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from simulator.errors import SchemaError, did_you_mean
-from simulator.tidb.model.types import INTEGER_BITS, canonical_charset
+from simulator.tidb.model.types import INTEGER_BITS, TYPES, canonical_charset
 from simulator.tidb.parser.clauses import (
     accept_charset,
     begins_literal,
@@ -243,32 +243,9 @@ def parse_default(cursor: Cursor) -> ColumnDefault:
 
 
 NAMES = {
-    spelling: name
-    for name, spellings in (
-        ("tinyint", "TINYINT INT1"),
-        ("smallint", "SMALLINT INT2"),
-        ("mediumint", "MEDIUMINT INT3 MIDDLEINT"),
-        ("int", "INT INTEGER INT4"),
-        ("bigint", "BIGINT INT8"),
-        ("tinyint", "BOOL BOOLEAN"),
-        ("bigint", "SERIAL"),
-        ("float", "FLOAT FLOAT4"),
-        ("double", "DOUBLE FLOAT8 REAL"),
-        ("decimal", "DECIMAL DEC NUMERIC FIXED"),
-        ("bit", "BIT"),
-        ("year", "YEAR SQL_TSI_YEAR"),
-        ("date", "DATE"),
-        ("time", "TIME"),
-        ("datetime", "DATETIME"),
-        ("timestamp", "TIMESTAMP"),
-        ("char", "CHAR CHARACTER NCHAR BINARY"),
-        ("varchar", "VARCHAR VARCHARACTER NVARCHAR VARBINARY"),
-        *((name, name.upper()) for name in ("tinytext", "text", "mediumtext", "longtext")),
-        *((f"{size}text", f"{size}BLOB".upper()) for size in ("tiny", "", "medium", "long")),
-        ("mediumtext", "LONG"),
-        *((name, name.upper()) for name in ("enum", "set", "json", "vector")),
-    )
-    for spelling in spellings.split()
+    spelling: row.name
+    for row in TYPES.values()
+    for spelling in f"{row.name} {row.synonyms} {row.binary_name}".upper().split()
 }
 """TiDB's type names by every spelling."""
 
@@ -277,16 +254,17 @@ DOUBLE_LENGTH = (
     " for the right syntax to use"
 )
 YEAR_LENGTH = "Supports only YEAR or YEAR(4) column"
-BINARY = frozenset(("BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"))
+BINARY = frozenset(row.binary_name.upper() for row in TYPES.values() if row.binary_name)
 VARYING = {"CHAR": ("VARYING",), "CHARACTER": ("VARYING",), "NCHAR": ("VARYING", "VARCHAR", "VARCHARACTER")}
 SHORTHANDS = {"ASCII": "latin1", "BYTE": "binary", "UNICODE": "ucs2"}
-NUMBERS = frozenset((*INTEGER_BITS, "float", "double", "decimal"))
-TEXTS = frozenset(("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"))
+NUMBERS, SCALED, TEXTS = (
+    frozenset(name for name, row in TYPES.items() if row.family in families.split())
+    for families in ("integer float decimal", "float decimal", "string text enum set")
+)
+"""Types with a sign, those of them that may have two numbers in parentheses, and types with a charset."""
+
 SIZED = frozenset((*INTEGER_BITS, *"bit char varchar text year time datetime timestamp vector".split()))
 """Types that may have one number in parentheses."""
-
-SCALED = frozenset(("float", "double", "decimal"))
-"""Types that may have one or two."""
 
 UNSUPPORTED = frozenset(
     "GEOMETRY POINT LINESTRING POLYGON MULTIPOINT MULTILINESTRING MULTIPOLYGON GEOMETRYCOLLECTION".split()
