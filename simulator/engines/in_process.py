@@ -24,6 +24,7 @@ from simulator.engines.tasks.task import TaskReport
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError, UserError
 from simulator.signals import StopRequest, stop_gracefully
+from simulator.sinks import ENDED_AT_WATERMARK, WAITING
 from simulator.sources import diff, snapshots
 from simulator.sources.diff import Comparison
 from simulator.sources.older_rows import earlier_changes
@@ -32,14 +33,8 @@ from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
 from simulator.ticdc.codecs import CODECS
 
-WAITING = ("kafka", "storage")
-"""Sinks with barriers: DDL and checkpoints come after all older rows are delivered."""
-
 ROWS = 16_384
 """Rows per batch."""
-
-ENDED_AT_WATERMARK = ("kafka", "storage", "console")
-"""Sinks whose records outlive a stopped run: it ends complete up to a watermark."""
 
 MOST_BYTES = 256 << 20
 """Largest size of snapshot files."""

@@ -60,3 +60,9 @@ SINKS: dict[str, Callable[..., Sink]] = {
     "memory": lambda messages, topics, waiting=ignore_waiting: MemorySink(messages, topics),
     "counting": lambda settings, topics, waiting=ignore_waiting: CountingSink(),
 }
+
+WAITING = ("kafka", "storage")
+"""Sinks with barriers: DDL and checkpoints come after all older rows are delivered."""
+
+ENDED_AT_WATERMARK = ("kafka", "storage", "console")
+"""Sinks whose records outlive a stopped run: it ends complete up to a watermark."""
