@@ -1,8 +1,9 @@
-"""The command `scenarios`: lists and describes the scenarios of the package."""
+"""The command `scenarios`: lists and describes the scenarios of the package, and has the JSON Schema of such files."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rich import box
@@ -14,7 +15,10 @@ from simulator.cli.terminal import Terminal
 from simulator.errors import UserError
 from simulator.files import read_text
 from simulator.run.library import Shipped, find, shipped
-from simulator.run.scenario_schema import scenario_schema
+from simulator.run.scenario import ABOUT, KEYS
+from simulator.run.steps import STEPS
+from simulator.run.steps.kind import NAME, NAME_KEY, StepKind
+from simulator.settings import SETTINGS, Key, table_schema
 
 PARTS = (("", "story"), ("A right consumer: ", "consumer"), ("A wrong one: ", "wrong"))
 """Fields of `About`, with the prefix of each."""
@@ -86,3 +90,44 @@ def _show(scenario: Shipped) -> None:
     out.print(f"File: {scenario.file}", soft_wrap=True)
     out.print()
     show_lines(read_text(scenario.file).splitlines())
+
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+ID = "urn:ticdc-simulator:scenario"
+"""The name by which other schemas refer to this one."""
+
+
+def scenario_schema() -> dict[str, Any]:
+    """Return the JSON Schema of scenario files, for editors, made of the keys that the parser knows."""
+    steps = [step for name, kind in STEPS.items() for step in (_variants(name, kind) or [_step(name, kind)])]
+    properties = {key: _property(value) for key, value in SETTINGS.items()}
+    properties[ABOUT] = {
+        "type": "object",
+        "description": "What the scenario says of itself.",
+        "additionalProperties": False,
+        "properties": {key: _property(value) for key, value in KEYS.items()},
+    }
+    properties["step"] = {"type": "array", "minItems": 1, "items": {"oneOf": steps}}
+    return {"$schema": DIALECT, "$id": ID, "title": "A scenario of ticdc-sim", **table_schema(properties, "step")}
+
+
+def _step(name: str, kind: StepKind) -> dict[str, Any]:
+    keys: Mapping[str, Key] = {key: value for group in kind.groups for key, value in group.keys.items()}
+    properties = {name: {**kind.type, "description": kind.says}, NAME: _property(NAME_KEY)}
+    properties |= {key: _property(value) for key, value in keys.items()}
+    return {"title": name, **table_schema(properties, name)}
+
+
+def _variants(name: str, kind: StepKind) -> list[dict[str, Any]]:
+    """Return a schema for each variant of a step."""
+    variants = []
+    for value, variant in kind.variants.items():
+        properties = {name: {"const": value, "description": variant.says}, NAME: _property(NAME_KEY)}
+        properties |= {key: _property(each) for key, each in variant.keys.items()}
+        variants.append({"title": f"{name} {value}", **table_schema(properties, name, *variant.needs)})
+    return variants
+
+
+def _property(key: Key) -> dict[str, Any]:
+    return {**key.type, "description": key.says} if key.says else dict(key.type)

@@ -16,7 +16,7 @@ from support.playing import play, said
 
 from simulator.cli.page import PLOTLY
 from simulator.cli.verify import report, text
-from simulator.cli.verify.document import document
+from simulator.cli.verify.command import document
 from simulator.reader.contract.violations import CHECKS, Violation
 from simulator.reader.replay.outcome import TableCompared
 from simulator.reader.verify.verification import (

@@ -12,11 +12,11 @@ from support.databases import Rows, Table, state, write
 from support.playing import BY_KEY, assert_leads, error_of, play
 
 from simulator import tso
+from simulator.cli.scenarios import scenario_schema
 from simulator.errors import ScenarioError
 from simulator.reader.decode import Event, RowEvent, Watermark, decode
 from simulator.reader.records import read_records
 from simulator.run.scenario import load as load_scenario
-from simulator.run.scenario_schema import scenario_schema
 from simulator.run.steps import STEPS
 from simulator.run.steps.kind import KeyGroup, StepKind
 from simulator.run.steps.wait import WaitStep

@@ -1,10 +1,11 @@
-"""The command `verify`, with its progress on standard error."""
+"""The command `verify`: its progress on standard error, its verdict as text or as JSON (docs/verify.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -13,9 +14,17 @@ from simulator.cli.output import show_json
 from simulator.cli.terminal import StatusLine
 from simulator.cli.user_files import Input, check_places, storage_place
 from simulator.cli.verify import text
-from simulator.cli.verify.document import document
+from simulator.reader.replay.outcome import TableCompared
 from simulator.reader.verify.options import VerifyListener, VerifyOptions, check_options
-from simulator.reader.verify.verification import RIGHT, UNFINISHED, UNPROVED, WRONG, Verification
+from simulator.reader.verify.verification import (
+    RIGHT,
+    UNFINISHED,
+    UNPROVED,
+    WRONG,
+    Failure,
+    PartitionRead,
+    Verification,
+)
 from simulator.reader.verify.workflow import verify as verified
 
 EXIT_CODES = {RIGHT: 0, WRONG: 1, UNFINISHED: 1, UNPROVED: 4}
@@ -89,3 +98,62 @@ class VerifyProgressLine(VerifyListener):
 
     def warn(self, lines: Iterable[str]) -> None:
         self._line.console.warn(lines)
+
+
+VERSION = 1
+EXAMPLE = ("topic", "partition", "offset", "what")
+
+
+def document(verification: Verification) -> dict[str, Any]:
+    """Return a verification as JSON. Names and meanings do not change without a new `version`."""
+    return {
+        "version": VERSION,
+        "verdict": verification.verdict,
+        "source": verification.source or None,
+        "against": verification.against or None,
+        "expected": verification.expected or None,
+        "started": f"{datetime.fromtimestamp(verification.began, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "seconds": round(verification.seconds, 3),
+        "engine": verification.engine,
+        "watermark": verification.watermark or None,
+        "wanted_watermark": verification.wanted or None,
+        "records": verification.records,
+        "rows": verification.rows,
+        "wrong": verification.wrong,
+        "settings": {
+            setting.name: {"value": setting.value, "told_by": setting.told_by} for setting in verification.settings
+        },
+        "failures": [_failure(failure) for failure in verification.failures],
+        "compared": [_compared(table) for table in verification.compared],
+        "tables": {name: dict(kinds) for name, kinds in verification.tables.items()},
+        "partitions": [_partition(place) for place in verification.partitions],
+        "not_checked": [asdict(each) for each in verification.not_checked],
+        "notes": list(verification.notes),
+    }
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {
+        "check": failure.check,
+        "point": failure.point,
+        "says": failure.says,
+        "of": failure.of or None,
+        "count": failure.count,
+        "tables": dict(failure.tables),
+        "examples": [
+            {**{name: getattr(example, name) for name in EXAMPLE}, **({"file": example.at} if example.at else {})}
+            for example in failure.examples
+        ],
+    }
+
+
+def _compared(table: TableCompared) -> dict[str, Any]:
+    members = asdict(table) | {"of": table.of or None}
+    del members["untouched"]
+    return members
+
+
+def _partition(place: PartitionRead) -> dict[str, Any]:
+    members = asdict(place)
+    del members["moments"]
+    return members | {name: members[name] or None for name in ("watermark", "newest")}

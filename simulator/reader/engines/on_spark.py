@@ -5,19 +5,20 @@ The plan does not grow with the number of tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 from pyspark import Broadcast
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
-from simulator.columns.change_frame import Ints
+from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import map_in_arrow
-from simulator.reader.engines.value_pieces import VALUE_PIECE_SCHEMA, check_pieces, replayed_pieces
+from simulator.reader.engines.in_process import in_order
 from simulator.reader.replay.digests import PIECE_SCHEMA, SETTLED_SCHEMA, Settled, divided, only, settle_pieces
 from simulator.reader.replay.frame import FINDING_SCHEMA, IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
 from simulator.reader.replay.neighbours import check_image_pairs
@@ -164,3 +165,39 @@ class ListAccumulator(AccumulatorParam[list[object]]):
 
     def addInPlace(self, value1: list[object], value2: list[object]) -> list[object]:
         return value1 + value2
+
+
+VALUE_PIECE_SCHEMA = pa.schema([("part", pa.int32()), ("findings", pa.binary()), ("pairs", pa.binary())])
+"""Findings of rows, or image pairs of the values in a part, in Arrow's format of messages. A task that replays rows finds
+which values they leave and take, and not what rows of other tasks have to do with these."""
+
+
+def replayed_pieces(
+    pairs: Iterable[pa.RecordBatch], expected: TableKnowledge, show: int, parts: int
+) -> Iterator[pa.RecordBatch]:
+    """Check sorted image pairs of rows; yield the findings, and the image pairs of values in one of so many parts each."""
+    values = [pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)]
+    for findings in check_image_pairs(pairs, expected, show, values.append):
+        yield _piece(0, findings=findings)
+    rows = pa.concat_batches(values)
+    part = (ints(rows, "row_hash").view(np.uint64) >> np.uint64(32)) % np.uint64(parts)
+    for number, at in by_table(part.astype(np.int64)):
+        yield _piece(number, pairs=rows.take(pa.array(at)))
+
+
+def check_pieces(pieces: Iterable[pa.RecordBatch], expected: TableKnowledge, show: int) -> Iterator[pa.RecordBatch]:
+    """Yield the findings of a part (VALUE_PIECE_SCHEMA): those of rows, and of its values."""
+    pairs = [pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)]
+    for piece in pieces:
+        yield from (_unpacked(each, FINDING_SCHEMA) for each in piece.column("findings").drop_null())
+        pairs += (_unpacked(each, IMAGE_PAIR_SCHEMA) for each in piece.column("pairs").drop_null())
+    yield from check_image_pairs(in_order(pa.concat_batches(pairs)), expected, show)
+
+
+def _piece(part: int, **columns: pa.RecordBatch) -> pa.RecordBatch:
+    packed = {name: batch.serialize().to_pybytes() for name, batch in columns.items()}
+    return pa.RecordBatch.from_pylist([{"part": part, **packed}], VALUE_PIECE_SCHEMA)
+
+
+def _unpacked(packed: pa.Scalar, schema: pa.Schema) -> pa.RecordBatch:
+    return pa.ipc.read_record_batch(packed.as_buffer(), schema)

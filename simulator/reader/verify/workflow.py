@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,14 +23,14 @@ from simulator.reader.partitions import StreamPartition
 from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.reader.replay.stream_statements import StreamStatement
+from simulator.reader.storage.table_events import TableEvents, TableFiles
 from simulator.reader.truth_metadata import TruthMetadata
 from simulator.reader.verify import comparison, reading, summaries, untold
 from simulator.reader.verify.any_release import possible_releases, unproved
 from simulator.reader.verify.engine import Engine, Reader, engine_of
-from simulator.reader.verify.file_places import in_files
 from simulator.reader.verify.opening import OpenedStream, open_stream
 from simulator.reader.verify.options import VerifyListener, VerifyOptions, check_options
-from simulator.reader.verify.verification import NotChecked, Verification
+from simulator.reader.verify.verification import Failure, NotChecked, Verification
 from simulator.releases import Release
 from simulator.settings import IN_PROCESS
 from simulator.ticdc.codecs.codec import Fidelity
@@ -323,3 +323,19 @@ def _ambiguous_nulls(stream: OpenedStream) -> Iterable[str]:
     for name, table in sorted({f"{table.schema}.{table.name}": table for table in tables}.items()):
         if columns := stream.writer.defaults_like_null(table):
             yield f"{name}: NULL and the default of {', '.join(columns)} are one in {protocol} of this release"
+
+
+def in_files(failures: Iterable[Failure], partitions: Iterable[StreamPartition]) -> Iterator[Failure]:
+    """Yield the failures; examples in the tables of a storage name their file and row instead of a number in the table.
+    Reads these tables again."""
+    failures = list(failures)
+    examples = [example for failure in failures for example in failure.examples]
+    places: dict[tuple[str, int | None], str] = {}
+    for partition in partitions:
+        offsets = {each.offset for each in examples if each.topic == partition.topic and each.offset is not None}
+        if offsets and isinstance(partition.source, TableFiles):
+            named = TableEvents(partition.source).places(offsets)
+            places |= {(partition.topic, offset): place for offset, place in named}
+    for failure in failures:
+        located = (replace(each, at=places.get((each.topic, each.offset), "")) for each in failure.examples)
+        yield replace(failure, examples=tuple(located))
