@@ -10,14 +10,15 @@ import errno
 import gc
 import io
 import os
+import select
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
 from simulator import signals
-from simulator.cli import streams
 from simulator.cli.output import complain
 from simulator.cli.tree import commands
 from simulator.errors import SimulatorError, UserError, mask_secrets
@@ -67,7 +68,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _check(sys.argv[1:] if arguments is None else arguments)
         with signals.stop_on_signal():
             code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False, obj=flags)
-            return streams.flushed(code if isinstance(code, int) else 0)
+            return flushed(code if isinstance(code, int) else 0)
     except click.UsageError as error:
         return _misused(error)
     except click.ClickException as error:
@@ -112,12 +113,12 @@ def _left_by_click(exit: SystemExit) -> int:
         return _refused(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
     if exit.code:
         return _complain(2, f"{COMPLETION}={asked[:60]}: expected bash_source, zsh_source or fish_source")
-    return streams.flushed(0)
+    return flushed(0)
 
 
 def _refused(error: OSError) -> int:
     """Report an error of the operating system; a closed pipe at standard output is none."""
-    if isinstance(error, BrokenPipeError) and streams.reader_gone():
+    if isinstance(error, BrokenPipeError) and reader_gone():
         return 0
     if _is_nowhere():
         return _complain(2, NOWHERE)
@@ -158,7 +159,7 @@ def _misused(error: click.UsageError) -> int:
 
 def main() -> int:
     """Run `ticdc-sim` and return the exit code; characters that the terminal's charset lacks are printed as escapes."""
-    streams.reopen_closed()
+    reopen_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -167,5 +168,48 @@ def main() -> int:
     # Without this the interpreter collects all objects at exit, a fifth of a short command's time.
     gc.freeze()
     signals.ignore_signals()
-    streams.let_go()
+    let_go()
     return code
+
+
+STANDARD = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+
+
+def reopen_closed() -> None:
+    """Open closed standard streams as /dev/null, so that no other file gets their numbers."""
+    while (number := os.open(os.devnull, os.O_RDWR)) < len(STANDARD):
+        os.set_inheritable(number, True)
+    os.close(number)
+    for name, mode in STANDARD:
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
+
+
+def flushed(code: int) -> int:
+    """Flush standard output and return the code; raises OSError unless only the reader has closed the pipe."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not reader_gone():
+            raise
+    return code
+
+
+def reader_gone() -> bool:
+    """Return whether standard output is a pipe or a socket whose reader has closed it."""
+    try:
+        waits = select.poll()
+        waits.register(sys.stdout.fileno(), 0)
+        return any(events & (select.POLLERR | select.POLLHUP) for _, events in waits.poll(0))
+    except (OSError, ValueError):
+        return False
+
+
+def let_go() -> None:
+    """Discard unwritable output, with which the interpreter would end with exit code 120."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with suppress(OSError, ValueError, io.UnsupportedOperation):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

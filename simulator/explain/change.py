@@ -65,10 +65,10 @@ def parse_row_change(table: Table, row: Mapping[str, Any]) -> RowChange:
     if before is None and after is None:
         raise UserError('a row needs "before" (DELETE), "after" (INSERT) or both (UPDATE), each {"column": value}')
     numbers = {name: _integer(name, row[name], *NUMBERS[name]) for name in NUMBERS if row.get(name) is not None}
-    return RowChange(before, after, **(numbers | _row_id(table, row, numbers)))
+    return RowChange(before, after, **(numbers | _row_id(row, numbers)))
 
 
-def _row_id(table: Table, row: Mapping[str, Any], numbers: Mapping[str, int]) -> dict[str, int]:
+def _row_id(row: Mapping[str, Any], numbers: Mapping[str, int]) -> dict[str, int]:
     """Return the row id that images have as a column, if they do."""
     images = [row[name] for name in ("before", "after") if row.get(name) is not None]
     told = [_integer(ROW_ID, image[ROW_ID], *LONG) for image in images if ROW_ID in image]

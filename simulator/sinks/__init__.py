@@ -48,7 +48,7 @@ def _console(driver: DriverAddress, topics: Sequence[str], waiting: WaitListener
 def _storage(settings: StorageSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
     from simulator.sinks.storage.sink import StorageSink
 
-    return StorageSink(settings, topics)
+    return StorageSink(settings)
 
 
 SINKS: dict[str, Callable[..., Sink]] = {

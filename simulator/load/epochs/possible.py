@@ -87,15 +87,13 @@ def _check(
     prepared: PreparedLoad, until_ms: int, states: Iterable[tuple[PlanState, int, int | None]]
 ) -> list[ImpossibleRow]:
     found: dict[int, ImpossibleRow] = {}
-    for span in _spans(prepared, until_ms, states):
+    for span in _spans(until_ms, states):
         if span.number not in found and (mistake := _mistake(prepared, span)) is not None:
             found[span.number] = mistake
     return [*found.values()]
 
 
-def _spans(
-    prepared: PreparedLoad, until_ms: int, states: Iterable[tuple[PlanState, int, int | None]]
-) -> Iterator[TableSpan]:
+def _spans(until_ms: int, states: Iterable[tuple[PlanState, int, int | None]]) -> Iterator[TableSpan]:
     open_spans: dict[int, TableSpan] = {}
     for state, first_ms, end_ms in states:
         if first_ms >= until_ms:

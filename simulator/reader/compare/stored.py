@@ -41,11 +41,7 @@ def compare_storages(
         comparison.same_bytes += _leading_equal(left, right)
         events, others = ([event for _, event in side] for side in (left, right))
         sorts = "order" in ignored and all(event.commit_ts for event in (*events, *others))
-        for difference in differences(events, others, identities, sorts):
-            if limit is None or len(comparison.differences) < limit:
-                comparison.differences.append(difference)
-            else:
-                comparison.more += 1
+        comparison.note(differences(events, others, identities, sorts), limit)
     if disorder := identities.disorder():
         comparison.partitions.append(disorder)
     return comparison

@@ -35,6 +35,14 @@ class StreamComparison:
     partitions: list[str] = field(default_factory=list)
     """Partitions that only one of the streams has, and commit-ts that are in another order."""
 
+    def note(self, differences: Iterable[Difference], limit: int | None) -> None:
+        """Keep differences, and count those beyond the limit."""
+        for difference in differences:
+            if limit is None or len(self.differences) < limit:
+                self.differences.append(difference)
+            else:
+                self.more += 1
+
     @property
     def equal(self) -> bool:
         return not self.differences and not self.partitions
@@ -73,11 +81,7 @@ def compare_streams(
             [event for message in part for event in events_of(message, protocol, ignored, known)]
             for part, known in zip(messages, schemas, strict=True)
         )
-        for difference in differences(left, right, identities, "order" in ignored):
-            if limit is None or len(comparison.differences) < limit:
-                comparison.differences.append(difference)
-            else:
-                comparison.more += 1
+        comparison.note(differences(left, right, identities, "order" in ignored), limit)
     if disorder := identities.disorder():
         comparison.partitions.append(disorder)
     return comparison

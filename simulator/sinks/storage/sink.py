@@ -51,7 +51,7 @@ class StorageSink:
 
     resent = 0
 
-    def __init__(self, settings: StorageSettings, topics: Sequence[str]) -> None:
+    def __init__(self, settings: StorageSettings) -> None:
         self._settings, self._layout, self._release = settings, settings.storage, settings.release
         self._files = ExternalStorage(settings.storage.uri, "sink-uri")
         self._counters = PartitionCounters()

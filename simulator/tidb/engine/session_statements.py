@@ -54,7 +54,7 @@ def columns_of_prepared(
         case Show():
             from simulator.tidb.engine.show import run_show  # most scripts have none
 
-            return run_show(statement, "", context).columns
+            return run_show(statement, context).columns
     return ()
 
 
@@ -217,7 +217,7 @@ def _show(statement: Show, session: Session) -> Outcome:
     from simulator.tidb.engine.show import run_show  # most scripts have none
 
     context = reading_context(session)
-    return StatementOutcome(result=run_show(statement, session.text, context), warnings=tuple(context.warnings))
+    return StatementOutcome(result=run_show(statement, context), warnings=tuple(context.warnings))
 
 
 def _load_data(statement: LoadData, session: Session) -> Outcome:

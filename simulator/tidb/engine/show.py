@@ -51,13 +51,13 @@ DEFAULT_JOBS = 10
 """Jobs that ADMIN SHOW DDL JOBS shows without a number."""
 
 
-def _variables(show: Show, text: str, context: StatementContext) -> Shown:
+def _variables(show: Show, context: StatementContext) -> Shown:
     names = (name for name in sorted(VARIABLES) if not show.is_global or VARIABLES[name].scope != "session")
     values = ((name, shown_variable(name, show.is_global, context)) for name in names)
     return shown(("Variable_name", "Value"), (row for row in values if row[1] is not None))
 
 
-def _status(show: Show, text: str, context: StatementContext) -> Shown:
+def _status(show: Show, context: StatementContext) -> Shown:
     values = {"Ssl_cipher": "", "Ssl_cipher_list": "", "Ssl_verify_mode": "0", "Ssl_version": ""}
     database = context.database
     values["Uptime"] = str((context.now_ms - (database.started_ms or context.now_ms)) // 1000)
@@ -65,7 +65,7 @@ def _status(show: Show, text: str, context: StatementContext) -> Shown:
     return shown(("Variable_name", "Value"), values.items())
 
 
-def _warnings(show: Show, text: str, context: StatementContext) -> Shown:
+def _warnings(show: Show, context: StatementContext) -> Shown:
     """Return level, number and text of each warning of the last statement, and of its error."""
     rows = [row for row in warning_rows(context) if show.kind == "WARNINGS" or row[0] == "Error"]
     if show.counts:
@@ -86,27 +86,27 @@ def warning_rows(context: StatementContext) -> Iterator[tuple[str, int, str]]:
         yield "Error", error_number(last.error), last.error.text
 
 
-def _processes(show: Show, text: str, context: StatementContext) -> Shown:
+def _processes(show: Show, context: StatementContext) -> Shown:
     own = context.session.settings.connection_id
     rows = []
     for process in system_tables.processes(context):
-        info = text if process[0] == own else process[7]
+        info = context.session.text if process[0] == own else process[7]
         rows.append((*process[:7], info if show.full or info is None else str(info)[:SHORT_INFO]))
     names = ("Id", "User", "Host", "db", "Command", "Time", "State", "Info")
     return shown(names, rows, {"Id": "bigint", "Time": "int"})
 
 
-def _engines(show: Show, text: str, context: StatementContext) -> Shown:
+def _engines(show: Show, context: StatementContext) -> Shown:
     names = ("Engine", "Support", "Comment", "Transactions", "XA", "Savepoints")
     return shown(names, system_tables.engines(context))
 
 
-def _charsets(show: Show, text: str, context: StatementContext) -> Shown:
+def _charsets(show: Show, context: StatementContext) -> Shown:
     rows = ((name, text, collation, size) for name, collation, text, size in system_tables.character_sets(context))
     return shown(("Charset", "Description", "Default collation", "Maxlen"), rows, {"Maxlen": "bigint"})
 
 
-def _collations(show: Show, text: str, context: StatementContext) -> Shown:
+def _collations(show: Show, context: StatementContext) -> Shown:
     names = ("Collation", "Charset", "Id", "Default", "Compiled", "Sortlen", "Pad_attribute")
     width = len(names) if context.database.release.pad_attributes else len(names) - 1
     rows = (row[:width] for row in system_tables.collations(context))
@@ -119,7 +119,7 @@ def _asked_user(show: Show) -> tuple[str, str]:
     return name, host or "%"
 
 
-def _create_user(show: Show, text: str, context: StatementContext) -> Shown:
+def _create_user(show: Show, context: StatementContext) -> Shown:
     user, _, host = context.session.settings.account.partition("@")
     name, place = _asked_user(show)
     if name not in ("", user):
@@ -131,7 +131,7 @@ def _create_user(show: Show, text: str, context: StatementContext) -> Shown:
     return shown((f"CREATE USER for {user}@{host}",), [(created,)])
 
 
-def _grants(show: Show, text: str, context: StatementContext) -> Shown:
+def _grants(show: Show, context: StatementContext) -> Shown:
     user, _, host = context.session.settings.account.partition("@")
     asked, place = _asked_user(show)
     if asked not in ("", user):
@@ -140,13 +140,13 @@ def _grants(show: Show, text: str, context: StatementContext) -> Shown:
     return shown((f"Grants for {user}@{host}" if asked else "Grants for User",), [(grant,)])
 
 
-def _master_status(show: Show, text: str, context: StatementContext) -> Shown:
+def _master_status(show: Show, context: StatementContext) -> Shown:
     names = ("File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set")
     position = current_ts(context.session) or tso.compose(context.now_ms)
     return shown(names, [("tidb-binlog", position, "", "", "")], {"Position": "bigint"})
 
 
-def _jobs(show: Show, text: str, context: StatementContext) -> Shown:
+def _jobs(show: Show, context: StatementContext) -> Shown:
     """Return the newest DDL jobs first. Ids are counted from 1; those of databases and tables are 0."""
     names = (
         *("JOB_ID", "DB_NAME", "TABLE_NAME", "JOB_TYPE", "SCHEMA_STATE", "SCHEMA_ID", "TABLE_ID", "ROW_COUNT"),
@@ -170,7 +170,7 @@ def _job_row(number: int, finished: FinishedJob, context: StatementContext) -> R
 
 
 def _empty(*names: str) -> ShowKind:
-    return lambda show, text, context: shown(names, [])
+    return lambda show, context: shown(names, [])
 
 
 ROUTINES = (
@@ -208,9 +208,9 @@ KINDS = {**CATALOG_KINDS, **SERVER_KINDS}
 """The functions that return what a kind of SHOW shows, before LIKE and WHERE."""
 
 
-def run_show(show: Show, text: str, context: StatementContext) -> ResultSet:
+def run_show(show: Show, context: StatementContext) -> ResultSet:
     """Return the rows of SHOW. Raises SqlError."""
-    shown = KINDS[show.kind](show, text, context)
+    shown = KINDS[show.kind](show, context)
     if show.like is not None:
         pattern = _like(show.like)
         shown = shown._replace(rows=[row for row in shown.rows if pattern.fullmatch(str(row[0]))])

@@ -46,8 +46,8 @@ class Shown(NamedTuple):
     rows: Sequence[Row]
 
 
-ShowKind = Callable[[Show, str, StatementContext], Shown]
-"""Returns what a statement shows, from the statement and its text. Raises SqlError."""
+ShowKind = Callable[[Show, StatementContext], Shown]
+"""Returns what a statement shows. Raises SqlError."""
 
 
 def shown(names: Iterable[str], rows: Iterable[Row], types: dict[str, str] | None = None) -> Shown:
@@ -81,7 +81,7 @@ STATUS_TYPES = {
 }
 
 
-def _databases(show: Show, text: str, context: StatementContext) -> Shown:
+def _databases(show: Show, context: StatementContext) -> Shown:
     names = sorted(database.name for database in all_databases(context))
     ordered = sorted(names, key=lambda name: name != LISTED_FIRST)
     return shown([_with_pattern("Database", show)], ((name,) for name in ordered))
@@ -101,7 +101,7 @@ def _database(show: Show, context: StatementContext) -> str:
     return name
 
 
-def _tables(show: Show, text: str, context: StatementContext) -> Shown:
+def _tables(show: Show, context: StatementContext) -> Shown:
     database = _database(show, context)
     rows = sorted(
         (str(row[2]), str(row[3])) for row in ROWS["TABLES"](context) if str(row[1]).lower() == database.lower()
@@ -110,7 +110,7 @@ def _tables(show: Show, text: str, context: StatementContext) -> Shown:
     return shown(names, rows) if show.full else shown(names[:1], (row[:1] for row in rows))
 
 
-def _table_status(show: Show, text: str, context: StatementContext) -> Shown:
+def _table_status(show: Show, context: StatementContext) -> Shown:
     database = _database(show, context)
     places = {column.name: place for place, column in enumerate(system_definitions()["tables"].columns)}
 
@@ -145,7 +145,7 @@ def _find_table(show: Show, context: StatementContext) -> Table:
     return found if isinstance(found, Table) else Table(found.schema, found.name, ())
 
 
-def _columns(show: Show, text: str, context: StatementContext) -> Shown:
+def _columns(show: Show, context: StatementContext) -> Shown:
     table = _find_table(show, context)
     described = (
         describe_column(column, table, context.session.settings, context.database.release)
@@ -159,7 +159,7 @@ def _columns(show: Show, text: str, context: StatementContext) -> Shown:
     return shown(names, ((*each[:7], PRIVILEGES, each[7]) for each in described))
 
 
-def _indexes(show: Show, text: str, context: StatementContext) -> Shown:
+def _indexes(show: Show, context: StatementContext) -> Shown:
     table = _find_table(show, context)
     names = (
         *("Table", "Non_unique", "Key_name", "Seq_in_index", "Column_name", "Collation", "Cardinality", "Sub_part"),
@@ -188,7 +188,7 @@ def text_style(context: StatementContext) -> TextStyle:
     )
 
 
-def _create_table(show: Show, text: str, context: StatementContext) -> Shown:
+def _create_table(show: Show, context: StatementContext) -> Shown:
     assert show.table is not None, "the parser requires it"
     found, style = _find(show.table, context), text_style(context)
     wanted = show.kind.removeprefix("CREATE ")
@@ -206,7 +206,7 @@ def _create_table(show: Show, text: str, context: StatementContext) -> Shown:
     return shown(("Table", "Create Table"), [(found.name, create_table_text(found, style, next_id))])
 
 
-def _next_row_ids(show: Show, text: str, context: StatementContext) -> Shown:
+def _next_row_ids(show: Show, context: StatementContext) -> Shown:
     """Return what each allocator of a table gives next (tidb pkg/executor/executor.go, ShowNextRowIDExec)."""
     assert show.table is not None, "the parser requires it"
     table = _find(show.table, context)
@@ -225,7 +225,7 @@ def _next_row_ids(show: Show, text: str, context: StatementContext) -> Shown:
     return shown(names, ((table.schema, table.name, *row) for row in rows), {"NEXT_GLOBAL_ROW_ID": "bigint"})
 
 
-def _create_database(show: Show, text: str, context: StatementContext) -> Shown:
+def _create_database(show: Show, context: StatementContext) -> Shown:
     name = _database(show, context)
     database = next(each for each in all_databases(context) if each.name.lower() == name.lower())
     created = create_database_text(database, show.if_not_exists, text_style(context).quote)

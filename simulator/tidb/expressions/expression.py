@@ -91,9 +91,8 @@ MOMENT_KINDS = ("date", "datetime")
 CONNECTION_COLLATION = ""
 """Stands for collation_connection."""
 
-MAX_DIGITS, MAX_INTEGER_DIGITS, MAX_SCALE = 65, 81, 30
-"""Digits of a decimal's type; digits before the point of a result, which fill TiDB's nine words; digits behind the point
-(tidb pkg/types/mydecimal.go)."""
+MAX_DIGITS, MAX_SCALE = 65, 30
+"""Digits of a decimal's type, and those behind its point (tidb pkg/types/mydecimal.go)."""
 
 
 @dataclass(frozen=True)

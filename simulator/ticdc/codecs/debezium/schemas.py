@@ -207,6 +207,17 @@ def source(extension: bool, release: Release) -> Json:
     }
 
 
+LOG_FIELDS: tuple[Json, ...] = (
+    member("int64", "server_id"),
+    member("string", "gtid", optional=True),
+    member("string", "file"),
+    member("int64", "pos"),
+    member("int32", "row"),
+    member("int64", "thread", optional=True),
+    member("string", "query", optional=True),
+)
+"""The members of `source` that tell a place in MySQL's log."""
+
 _SOURCE_FIELDS: tuple[Json, ...] = (
     member("string", "version"),
     member("string", "connector"),
@@ -216,13 +227,7 @@ _SOURCE_FIELDS: tuple[Json, ...] = (
     member("string", "db"),
     member("string", "sequence", optional=True),
     member("string", "table", optional=True),
-    member("int64", "server_id"),
-    member("string", "gtid", optional=True),
-    member("string", "file"),
-    member("int64", "pos"),
-    member("int32", "row"),
-    member("int64", "thread", optional=True),
-    member("string", "query", optional=True),
+    *LOG_FIELDS,
 )
 """Debezium's own members of `source`."""
 

@@ -14,7 +14,14 @@ from typing import Any, TypeAlias
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.debezium.schemas import CLUSTER, TICDC_FIELDS, clean_name, described_column, member
+from simulator.ticdc.codecs.debezium.schemas import (
+    CLUSTER,
+    LOG_FIELDS,
+    TICDC_FIELDS,
+    clean_name,
+    described_column,
+    member,
+)
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.table_info import handle_columns, visible_columns
 from simulator.tidb.model import types
@@ -56,13 +63,7 @@ def source(schema: str) -> Connect:
             member("int64", "ts_ms"),
             member("string", "snapshot", optional=True),
             *(member("string", name) for name in ("db", "table")),
-            member("int64", "server_id"),
-            member("string", "gtid", optional=True),
-            member("string", "file"),
-            member("int64", "pos"),
-            member("int32", "row"),
-            member("int64", "thread", optional=True),
-            member("string", "query", optional=True),
+            *LOG_FIELDS,
             *TICDC_FIELDS,
         ],
         "optional": False,

@@ -64,7 +64,6 @@ class RowValues:
         self.columns = visible_columns(table)
         self.place_of = places_of(table)
         self.mode = context.mode._replace(inserting=origin in (VALUES, SELECT, LOAD), loading=origin == LOAD)
-        self._updating = origin in (UPDATE, DUPLICATE)
         self._lone = rows == 1 and context.database.release.lone_null_refused
         self._steps: list[tuple[int, Column, Callable[[], Cell] | None]] = []
         self._not_null, self._on_update = not_null_columns(table), on_update_columns(table)
