@@ -55,19 +55,19 @@ def write(
         (staging / PLAN).write_text(plan.text, "utf-8")
         to, watermark = output.destinations, tso.compose(prepared.start_ms + ms)
         about = directories.about(
-            "load",
-            plan.name,
-            rules.release,
             rules.changefeed,
-            dict(zip(to.topics, to.counts, strict=True)),
-            tso.compose(prepared.start_ms),
-            watermark,
-            watermark,
-            _empty_tables(next(schema_epochs(prepared, output)), plan),
-            plan.model.seed,
-            tables=messages.tables(prepared.plan.positions[0].catalog),
+            rules.release,
+            messages.tables(prepared.plan.positions[0].catalog),
+            sums,
+            command="load",
+            played=plan.name,
+            topics=dict(zip(to.topics, to.counts, strict=True)),
+            start_ts=tso.compose(prepared.start_ms),
+            watermark=watermark,
+            final_watermark=watermark,
+            empty=_empty_tables(next(schema_epochs(prepared, output)), plan),
+            seed=plan.model.seed,
             statements=tuple(messages.of_jobs(jobs_until(prepared, ms))),
-            sums=sums,
         )
         directories.write_about(
             staging,

@@ -18,7 +18,7 @@ from simulator.columns.change_frame import ROW_CHANGES, Ints, ints, with_column
 from simulator.columns.hashing import xxhash64
 from simulator.sources.key_order import KeyOrder
 from simulator.sources.schema_change import SchemaChangePoint, Transition, placed_row_changes
-from simulator.sources.schema_change.row_changes import ChangePeriod
+from simulator.sources.schema_change.row_changes import ALTERED, ChangePeriod
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
@@ -151,8 +151,15 @@ def placed_changes(joined: pa.RecordBatch, of: Comparison) -> Iterator[tuple[Int
         commit_ts = of.clock.commit_ts(np.where(fixed < 0, slots, fixed)[~altered], number)
         yield rows[~altered], _as_they_are(joined, table, handle, rows[~altered], commit_ts)
         for index in np.unique(table[rows[altered]]).tolist():
-            chosen = table[rows] == index
-            for places, part in _altered(joined, handle, rows[chosen], slots[chosen], fixed[chosen], index, number, of):
+            chosen = np.flatnonzero(table[rows] == index)
+            at = pa.array(rows[chosen])
+            images = (joined.column(name).take(at) for name in ("before", "after", "unaltered"))
+            numbers = pa.array(np.full(len(at), index, np.int32))
+            of_table = pa.RecordBatch.from_arrays(
+                [pa.array(slots[chosen]), pa.array(fixed[chosen]), numbers, handle.take(at), *images], schema=ALTERED
+            )
+            point, span = of.points[number], of.clock.spans[number]
+            for places, part in placed_row_changes(transitions[index], point, span, of_table):
                 yield rows[chosen][places], part
 
 
@@ -183,21 +190,4 @@ def _as_they_are(joined: pa.RecordBatch, table: Ints, handle: pa.Array, rows: In
     images = columns if every else [column.take(at) for column in columns]
     return pa.RecordBatch.from_arrays(
         [pa.array(commit_ts), pa.array(table[rows].astype(np.int32)), *images], schema=ROW_CHANGES
-    )
-
-
-def _altered(
-    joined: pa.RecordBatch,
-    handle: pa.Array,
-    rows: Ints,
-    slots: Ints,
-    fixed: Ints,
-    index: int,
-    move: int,
-    of: Comparison,
-) -> Iterator[tuple[Ints, pa.RecordBatch]]:
-    at = pa.array(rows)
-    images = (joined.column(name).take(at) for name in ("before", "after", "unaltered"))
-    return placed_row_changes(
-        of.changed[move][index], of.points[move], of.clock.spans[move], slots, fixed, index, handle.take(at), *images
     )

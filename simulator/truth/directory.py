@@ -7,10 +7,10 @@ one open file at a time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import MappingProxyType
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,7 +20,6 @@ from simulator.columns.change_frame import BOOTSTRAPS, CHANGES, DELETES, ChangeS
 from simulator.errors import UserError, mask_secrets
 from simulator.files import read_bytes
 from simulator.reader import truth_metadata as truth_about
-from simulator.reader.statements import ExpectedStatement
 from simulator.reader.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
 from simulator.releases import Release
 from simulator.signals import defer_signals
@@ -85,51 +84,28 @@ def write_definitions(directory: Path, tables: Iterable[Table]) -> None:
 
 
 def about(
-    command: str,
-    played: str,
-    release: Release,
-    changefeed: Changefeed,
-    topics: Mapping[str, int],
-    start_ts: int,
-    watermark: int,
-    final_watermark: int,
-    empty: tuple[str, ...],
-    seed: int,
-    emptied: tuple[str, ...] = (),
-    tables: Sequence[Table] = (),
-    statements: tuple[ExpectedStatement, ...] = (),
-    sums: ChangeSums = MappingProxyType({}),
+    changefeed: Changefeed, release: Release, tables: Iterable[Table], sums: ChangeSums, **told: Any
 ) -> TruthMetadata:
-    """Return the metadata of a truth, without the counts of its rows; `topics` has the number of partitions by topic,
-    `tables` are those at the start, under their names in messages."""
-    named = sums_by_kind(sums)
-    sink_uri, config = mask_secrets(changefeed.sink_uri), hide_secrets(changefeed.config)
+    """Return the metadata of a truth, without the counts of its rows; `tables` are those at the start, under their names
+    in messages, and `told` are the other fields."""
+    named, at_start = sums_by_kind(sums), {f"{table.schema}.{table.name}": table for table in tables}
+    added = {
+        name: {each.name: each.origin_default for each in table.columns if each.origin_default is not None}
+        for name, table in at_start.items()
+    }
     tag, architecture = tag_and_architecture(release)
     return TruthMetadata(
-        command,
-        played,
-        tag,
-        architecture,
-        sink_uri,
-        config,
-        dict(topics),
-        start_ts,
-        watermark,
-        final_watermark,
-        empty,
-        seed,
-        emptied=emptied,
-        definitions={f"{table.schema}.{table.name}": show_create(table) for table in tables},
-        added_columns={
-            f"{table.schema}.{table.name}": added
-            for table in tables
-            if (added := {each.name: each.origin_default for each in table.columns if each.origin_default is not None})
-        },
-        statements=statements,
+        release=tag,
+        architecture=architecture,
+        sink_uri=mask_secrets(changefeed.sink_uri),
+        config=hide_secrets(changefeed.config),
+        definitions={name: show_create(table) for name, table in at_start.items()},
+        added_columns={name: columns for name, columns in added.items() if columns},
         changes=named[CHANGES],
         deletes=named[DELETES],
         bootstraps=named[BOOTSTRAPS],
         time_zone=changefeed.codec.time_zone,
+        **told,
     )
 
 

@@ -255,21 +255,20 @@ def about_run(
 ) -> TruthMetadata:
     """Return the metadata of a plan's truth; `topics` has the number of partitions by topic, `sums` are those
     of `RunResult`."""
-    start_ts, end_ts = tso.compose(plan.positions[0].now_ms), tso.compose(plan.timeline.end_ms)
     messages = StatementMessages(rules, codec_options(changefeed))
     return directories.about(
-        command,
-        played,
-        rules.release,
         changefeed,
-        topics,
-        start_ts,
-        watermark,
-        end_ts,
-        empty_tables(plan, rules),
-        seed,
-        emptied_tables(plan, rules),
+        rules.release,
         messages.tables(plan.positions[0].catalog),
-        tuple(messages.of_jobs(plan.jobs)),
         sums,
+        command=command,
+        played=played,
+        topics=dict(topics),
+        start_ts=tso.compose(plan.positions[0].now_ms),
+        watermark=watermark,
+        final_watermark=tso.compose(plan.timeline.end_ms),
+        empty=empty_tables(plan, rules),
+        seed=seed,
+        emptied=emptied_tables(plan, rules),
+        statements=tuple(messages.of_jobs(plan.jobs)),
     )

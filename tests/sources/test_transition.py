@@ -20,7 +20,7 @@ from simulator.columns import row_image
 from simulator.errors import SnapshotError
 from simulator.run.plan.snapshot_pairs import column_sources, lost_partitions
 from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, placed_row_changes
-from simulator.sources.schema_change.row_changes import ChangePeriod
+from simulator.sources.schema_change.row_changes import ALTERED, ChangePeriod
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
@@ -117,9 +117,9 @@ def changes_of(
         some = [(key[1], *was, now[0]) for key, was, now in met if key[0] == table and was[0] != now[0]]
         handle, before, unaltered, becomes = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
         slots = np.array([zlib.crc32(row[0]) % SPAN.over_ms if slot is None else slot for row in some], np.int64)
-        for _, part in placed_row_changes(
-            change, point, SPAN, slots, np.full(len(slots), -1), table, handle, before, becomes, unaltered
-        ):
+        at = (slots, np.full(len(slots), -1), np.full(len(slots), table, np.int32))
+        joined = pa.RecordBatch.from_arrays([*map(pa.array, at), handle, before, becomes, unaltered], schema=ALTERED)
+        for _, part in placed_row_changes(change, point, SPAN, joined):
             events += zip(*(column.to_pylist() for column in part.columns), strict=True)
     return events
 

@@ -41,6 +41,25 @@ FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
 """Number of rows that have no equal row."""
 
 
+ALTERED = pa.schema(
+    [
+        ("slot", pa.int64()),
+        ("fixed", pa.int64()),
+        ("table", pa.int32()),
+        ("handle", pa.binary()),
+        ("before", pa.binary()),
+        ("after", pa.binary()),
+        ("unaltered", pa.binary()),
+    ]
+)
+"""Rows of both snapshots whose images differ, joined by `table`, the number of the new table or of a partition of it, and
+`handle`.
+
+`before` is the image from `altered_rows`, with `unaltered`, null for new rows; `after` is the image in the second
+snapshot, null for removed rows. `slot` is the millisecond of the period, derived from seed, table and handle; where
+`fixed` is not -1 it says when the row changes, even if the old definition could hold it later.
+"""
+
 Held = tuple[Mask, tuple[pa.Array, pa.Array, pa.Array, pa.Array]]
 """Mask of the changes that the old definition can hold, and table, handle, before and after of these."""
 
@@ -48,42 +67,16 @@ InOldDefinition = Callable[[Transition, pa.RecordBatch], Held]
 
 
 def placed_row_changes(
-    change: Transition,
-    point: SchemaChangePoint,
-    span: ChangePeriod,
-    slots: Ints,
-    fixed: Ints,
-    table: int,
-    handle: pa.Array,
-    before: pa.Array,
-    after: pa.Array,
-    unaltered: pa.Array,
+    change: Transition, point: SchemaChangePoint, span: ChangePeriod, rows: pa.RecordBatch
 ) -> Iterator[tuple[Ints, pa.RecordBatch]]:
-    """Yield the ROW_CHANGES of joined rows whose images differ, in parts and in any order.
+    """Yield the ROW_CHANGES of joined rows (ALTERED) in parts and in any order, each with the positions of its rows.
 
-    With each part come the positions of its rows among the arguments.
-
-    `table`, the number of the new table or of a partition of it, and `handle` are the join keys. `before` is the image
-    from `altered_rows`, with `unaltered`, null for new rows; `after` is the image in the second snapshot, null for
-    removed rows. `slots` are the milliseconds of the period, derived from seed, table and handle; where `fixed` is not -1
-    it says when the row changes, even if the old definition could hold it later. Changes that the changefeed does not replicate under the table's name of their time are left out.
-
-    `table`, `handle` and images of a change are those of the definition of its time. The handle of a table without a
-    handle key is the image and the number of the row among equal ones. The argument `handle` has this form, too: for a
-    table without a handle key after the statements it ends with that number, and so does the handle before them.
+    Changes that the changefeed does not replicate under the table's name of their time are left out. Table, handle and
+    images of a change are those of the definition of its time. The handle of a table without a handle key is the image
+    and the number of the row among equal ones. `handle` has this form, too: for a table without a handle key after the
+    statements it ends with that number, and so does the handle before them.
     """
-    numbers = pa.repeat(pa.scalar(table, pa.int32()), len(slots))
-    rows = pa.record_batch(
-        {
-            "slot": slots,
-            "fixed": fixed,
-            "table": numbers,
-            "handle": handle,
-            "before": before,
-            "after": after,
-            "unaltered": unaltered,
-        }
-    )
+    slots, fixed = rows["slot"].to_numpy(), rows["fixed"].to_numpy()
     early = np.zeros(len(slots), bool)
     for places, in_old_definition in _candidates(change, point, rows):
         fits, columns = in_old_definition(change, rows.take(pa.array(places)))

@@ -82,7 +82,7 @@ def _execute_with_hints(session: Session, statement: AnyStatement) -> Outcome:
     before, warnings = session.settings, list[str]()
     for name, value in hinted_variables(session.text):
         try:
-            session.settings = system_variable_set(session.settings, name, "session", value, session, warnings)
+            session.settings = system_variable_set(session, name, "session", value, warnings)
         except SqlError as error:
             warnings.append(f"{error.number} {error.text}")
     changed = {name: getattr(before, name) for name in VARIABLE_FIELDS}

@@ -69,13 +69,12 @@ def _with_variable(assignment: syntax.VariableAssignment, session: Session, warn
     settings = session.settings
     if name in NAMES:
         return NAMES[name](settings, name, shown or "utf8mb4")
-    return system_variable_set(settings, name, assignment.scope, shown, session, warnings)
+    return system_variable_set(session, name, assignment.scope, shown, warnings)
 
 
-def system_variable_set(
-    settings: SqlSession, name: str, scope: str, value: str | None, session: Session, warnings: list[str]
-) -> SqlSession:
+def system_variable_set(session: Session, name: str, scope: str, value: str | None, warnings: list[str]) -> SqlSession:
     """Return the settings with a system variable set; a value of None means DEFAULT. Raises SqlError."""
+    settings = session.settings
     check_name(name, "global" if name in INSTANCE_VARIABLES else scope)
     if name in NOOP_VARIABLES and value is not None and value.upper() in ("ON", "1"):
         warnings += noop_warnings(settings, NOOP_VARIABLES[name])

@@ -28,7 +28,7 @@ from simulator.tidb.values.durations import duration_micros
 def _date_add(sign: int) -> Callable[[Expression, Expression, Expression], Expression]:
     """Return DATE_ADD or DATE_SUB; the first argument decides the type of the result (addSubDateFunctionClass)."""
 
-    def added(base: Expression, amount: Expression, unit: Expression) -> Expression:
+    def compute(base: Expression, amount: Expression, unit: Expression) -> Expression:
         name = unit.constant or ""
         if "null" in (base.kind, amount.kind):
             return null()
@@ -45,24 +45,13 @@ def _date_add(sign: int) -> Callable[[Expression, Expression, Expression], Expre
             base_kind, start = "number", number_text(base)
         else:
             base_kind, start = "string", as_text(base)
-        result = _in_zone(sign, name, digits, base_kind, start, kind, shown)
+        added = intervals.MomentAddition(sign, name, digits, base_kind, kind)
+        result = call_with_nulls(added, lambda row, context: context.zone, start, shown)
         if base_kind in ("string", "number"):
             return string(result)
         return date_value(result) if base_kind == "date" and not is_clock_unit(name) else moment_value(result, digits)
 
-    return added
-
-
-def _in_zone(
-    sign: int, unit: str, digits: int, base_kind: str, base: Evaluate, amount_kind: str, amount: Evaluate
-) -> Evaluate:
-    """Return the sum of a moment and an amount, in the time zone of the statement."""
-    return call_with_nulls(
-        lambda zone, start, by: intervals.date_add(sign, unit, zone, digits, base_kind, start, amount_kind, by),
-        lambda row, context: context.zone,
-        base,
-        amount,
-    )
+    return compute
 
 
 def _amount_kind_and_text(value: Expression) -> tuple[str, Evaluate]:

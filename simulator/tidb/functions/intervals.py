@@ -6,6 +6,7 @@ Sources: TiDB pkg/expression/builtin_time.go, pkg/types/time.go.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -186,33 +187,46 @@ def add_interval(start: CalendarMoment, by: Interval, sign: int) -> CalendarMome
     return result if result.year else CalendarMoment(0, 0, 0, result.micros)
 
 
-def date_add(
-    sign: int, unit: str, zone: str, digits: int, base_kind: str, base: str | None, amount_kind: str, amount: str | None
-) -> str | None:
-    """Return DATE_ADD or DATE_SUB, with all digits of a second that the result has."""
-    if base is None:
-        return None
-    if base_kind in ("date", "datetime"):
-        start, is_day = time_conversions.parse_moment(base), base_kind == "date"
-    else:
-        start, is_day = read_moment(base, base_kind, zone)
-    if base_kind not in ("date", "datetime") and (time_conversions.has_zero(start) or not start.year):
-        raise incorrect_value(base)
-    if time_conversions.has_zero(start):
-        raise incorrect_value(
-            time_conversions.date_text(start) if is_day else time_conversions.moment_text(start, digits)
-        )
-    if amount is None:
-        return None
-    by, problems = _interval(unit, amount_kind, amount)
-    result = add_interval(start, by, sign)
-    if base_kind in ("date", "datetime"):
-        text = time_conversions.moment_text(result)
-    elif is_day and not is_clock_unit(unit):
-        text = time_conversions.date_text(result)
-    else:
-        text = time_conversions.moment_text(result, None)
-    return _value_or_problem(problems, text)
+@dataclass(frozen=True)
+class MomentAddition:
+    """DATE_ADD or DATE_SUB of a moment."""
+
+    sign: int
+    unit: str
+    digits: int
+    """Digits of a second that the moment has."""
+
+    base_kind: str
+    """`date` and `datetime`, or how the moment is read: as `time`, `string` or `number`."""
+
+    amount_kind: str
+
+    def __call__(self, zone: str, base: str | None, amount: str | None) -> str | None:
+        """Return the sum, with all digits of a second that it has. Raises FunctionProblem."""
+        if base is None:
+            return None
+        stored = self.base_kind in ("date", "datetime")
+        if stored:
+            start, is_day = time_conversions.parse_moment(base), self.base_kind == "date"
+        else:
+            start, is_day = read_moment(base, self.base_kind, zone)
+        if not stored and (time_conversions.has_zero(start) or not start.year):
+            raise incorrect_value(base)
+        if time_conversions.has_zero(start):
+            raise incorrect_value(
+                time_conversions.date_text(start) if is_day else time_conversions.moment_text(start, self.digits)
+            )
+        if amount is None:
+            return None
+        by, problems = _interval(self.unit, self.amount_kind, amount)
+        result = add_interval(start, by, self.sign)
+        if stored:
+            text = time_conversions.moment_text(result)
+        elif is_day and not is_clock_unit(self.unit):
+            text = time_conversions.date_text(result)
+        else:
+            text = time_conversions.moment_text(result, None)
+        return _value_or_problem(problems, text)
 
 
 def _value_or_problem(problems: list[FunctionProblem], value: Result) -> Result:
