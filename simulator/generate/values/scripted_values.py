@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TypeAlias
 
@@ -41,7 +42,7 @@ def draws(
 
     Raise UserError for a column type without default values, and for missing rows of other tables.
     """
-    counted = _counted(table, by_column)
+    counted, seeds = _counted(table, by_column), _Seeds(table, seed, salt)
     draws_by_column: dict[str, Draw] = {}
     for column in table.columns:
         generator = by_column.get(column.name, generators.ColumnGenerator())
@@ -53,14 +54,14 @@ def draws(
             or (is_time(column) and column.name not in by_column)
         ):
             continue
-        draws_by_column[column.name] = _draw(table, column, generator, column.name in counted, upstream, seed, salt)
+        draws_by_column[column.name] = _draw(column, generator, column.name in counted, upstream, seeds)
     for foreign in table.foreign_keys:
         named = {
             columns_by_name(table)[name.lower()].name: other
             for name, other in zip(foreign.columns, foreign.references, strict=True)
         }
         open_ = {name: other for name, other in named.items() if name in draws_by_column and name not in by_column}
-        draws_by_column |= _of_parents(table, foreign, open_, upstream, _numbers(seed, table, foreign.name, salt))
+        draws_by_column |= _of_parents(table, foreign, open_, upstream, seeds.numbers(foreign.name))
     return draws_by_column
 
 
@@ -105,45 +106,51 @@ def _counted(table: Table, by_column: Mapping[str, generators.ColumnGenerator]) 
 COUNTED = ("integer", "string", "text", "decimal", "date", "datetime", "float")
 
 
-def _numbers(seed: int, table: Table, name: str, salt: int) -> np.random.Generator:
-    where = zlib.crc32(f"{table.schema}.{table.name}.{name}".lower().encode())
-    return np.random.default_rng([seed & MASK, where, salt])
+@dataclass(frozen=True)
+class _Seeds:
+    """What the random numbers of a table's columns follow from."""
+
+    table: Table
+    seed: int
+    salt: int
+
+    def numbers(self, name: str) -> np.random.Generator:
+        where = zlib.crc32(f"{self.table.schema}.{self.table.name}.{name}".lower().encode())
+        return np.random.default_rng([self.seed & MASK, where, self.salt])
+
+    def of_nulls(self) -> _Seeds:
+        return replace(self, salt=~self.salt & MASK)
+
+    def dice(self, column: Column) -> ColumnRandom:
+        return ColumnRandom(seed_of(self.seed, self.table.schema, self.table.name, column.name, self.salt), None)
 
 
 def _draw(
-    table: Table,
-    column: Column,
-    generator: generators.ColumnGenerator,
-    counted: bool,
-    upstream: Upstream,
-    seed: int,
-    salt: int,
+    column: Column, generator: generators.ColumnGenerator, counted: bool, upstream: Upstream, seeds: _Seeds
 ) -> Draw:
     kind, values = family(column.type), generator.values
     if isinstance(values, generators.Reference):
-        referred = _referred(values, upstream, _numbers(seed, table, column.name, salt))
-        return _nullable(referred, generator, table, column, seed, salt)
+        return _nullable(_referred(values, upstream, seeds.numbers(column.name)), generator, column, seeds)
     if isinstance(values, generators.Template | generators.UpdateCount):
         raise UserError(
             f"columns: {column.name!r}: a template and a version are for the tables of a load; accepted here: faker, "
             "choice, min and max, sequence, distribution, text, reference, time or value"
         )
-    dice = ColumnRandom(seed_of(seed, table.schema, table.name, column.name, salt), None)
     if isinstance(values, generators.NumberSequence):
         return _drawing(column, counted_up(column.type, f"column {column.name!r}", values.first, values.step))
     if not counted or isinstance(values, generators.ValueChoice):
-        return _nullable(_chosen(column, values, seed, dice), generator, table, column, seed, salt)
-    first = _first(upstream.rows(table).texts()[column.name].cast(pa.string()), kind)
+        return _nullable(_chosen(column, values, seeds), generator, column, seeds)
+    first = _first(upstream.rows(seeds.table).texts()[column.name].cast(pa.string()), kind)
     if isinstance(values, generators.Range) and isinstance(values.least, int) and isinstance(first, int):
         first = max(first, values.least)
     step = _stepping(first)
     if kind not in ("string", "text") or values is None:
         return step
-    chosen = _chosen(column, values, seed, dice)
+    chosen = _chosen(column, values, seeds)
     return lambda count: pc.binary_join_element_wise(step(count), chosen(count).cast(pa.string()), "-")
 
 
-def _chosen(column: Column, values: generators.Generator | None, seed: int, dice: ColumnRandom) -> Draw:
+def _chosen(column: Column, values: generators.Generator | None, seeds: _Seeds) -> Draw:
     assert not isinstance(
         values,
         generators.Reference
@@ -153,7 +160,8 @@ def _chosen(column: Column, values: generators.Generator | None, seed: int, dice
         | generators.NumberSequence,
     ), "handled before"
     try:
-        recipe = make_recipe(default_generator(column) if values is None else values, column.type, seed, dice)
+        wanted = default_generator(column) if values is None else values
+        recipe = make_recipe(wanted, column.type, seeds.seed, seeds.dice(column))
     except UserError as error:
         raise UserError(*(f"column {column.name!r}: {each}" for each in error.args)) from None
     return _drawing(column, recipe)
@@ -179,12 +187,10 @@ def as_given(column: Column, text: pa.Array) -> pa.Array:
     return latin1(text) if is_binary(column.type) else text.view(pa.string())
 
 
-def _nullable(
-    draw: Draw, wanted: generators.ColumnGenerator, table: Table, column: Column, seed: int, salt: int
-) -> Draw:
+def _nullable(draw: Draw, wanted: generators.ColumnGenerator, column: Column, seeds: _Seeds) -> Draw:
     if not wanted.null:
         return draw
-    numbers = _numbers(seed, table, column.name, ~salt & MASK)
+    numbers = seeds.of_nulls().numbers(column.name)
 
     def with_nulls(count: int) -> pa.Array:
         values = draw(count)
