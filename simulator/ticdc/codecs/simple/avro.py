@@ -18,19 +18,18 @@ import pyarrow.compute as pc
 from simulator.columns.cells import latin1, lengths, surrogate_unescaped
 from simulator.columns.row_image import Image
 from simulator.releases import Release
-from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, RowChecksums, TableInfo, row_checksums
-from simulator.ticdc.codecs.simple.mistaken import EncodedAs, encoded_as, has_binary_flag, value_kind
-from simulator.ticdc.codecs.simple.rows import location, members_by_name, row_table_id
+from simulator.ticdc.codecs.simple.mistaken import has_binary_flag, value_kind
+from simulator.ticdc.codecs.simple.rows import location, row_table_id, sent_columns
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, IndexSchema, length, scale, table_schema, type_name
 from simulator.ticdc.codecs.simple.statements import build_ts, ddl_type, table_before
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
@@ -230,27 +229,12 @@ def members_of(
     converter: Callable[[ColumnType, str, Release], ValuePieces],
 ) -> tuple[AvroMember, ...]:
     """Return the members of a row that column selectors leave."""
-    handle = table_info.handle_columns(table, release)
-    encoded = encoded_as(table, told, True, release)
-    return tuple(
-        _member(place, column, encoded.get(column.name), column.name in handle, zone, release, converter)
-        for place, column in members_by_name(table, release, encoded)
-        if selected is None or column.name in selected
-    )
-
-
-def _member(
-    place: int | None,
-    column: Column,
-    encoded: EncodedAs | None,
-    handle: bool,
-    zone: str,
-    release: Release,
-    converter: Callable[[ColumnType, str, Release], ValuePieces],
-) -> AvroMember:
-    type, taken = column.type, column.type if encoded is None else encoded.type
-    convert = converter(type, zone, release) if taken == type else _mistaken(type, taken, zone, release)
-    return AvroMember(place, type, text(column.name if encoded is None else encoded.name), handle, convert)
+    members = []
+    for place, type, encoded, handle in sent_columns(table, selected, told, True, release):
+        right = encoded.type == type
+        convert = converter(type, zone, release) if right else _mistaken(type, encoded.type, zone, release)
+        members.append(AvroMember(place, type, text(encoded.name), handle, convert))
+    return tuple(members)
 
 
 def _mistaken(type: ColumnType, taken: ColumnType, zone: str, release: Release) -> ValuePieces:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +31,7 @@ from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges, RowChe
 from simulator.ticdc.codecs.simple.mistaken import EncodedAs, encoded_as, has_binary_flag, value_kind
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
@@ -103,38 +104,51 @@ def _members(
     table: Table, selected: frozenset[str] | None, told: int, zone: str, release: Release
 ) -> tuple[JsonMember, ...]:
     """Return the members of a row that column selectors leave."""
-    handle = table_info.handle_columns(table, release)
-    encoded = encoded_as(table, told, False, release)
-    return tuple(
-        _member(place, column, encoded.get(column.name), column.name in handle, zone, release)
-        for place, column in members_by_name(table, release, encoded)
-        if selected is None or column.name in selected
+    return tuple(_member(column, zone, release) for column in sent_columns(table, selected, told, False, release))
+
+
+class SentColumn(NamedTuple):
+    """A column of rows as a member of `data` and `old`."""
+
+    place: int | None
+    """Among the visible columns; None for one that is always null."""
+
+    type: ColumnType
+    encoded: EncodedAs
+    handle: bool
+
+
+def sent_columns(
+    table: Table, selected: frozenset[str] | None, told: int, in_avro: bool, release: Release
+) -> list[SentColumn]:
+    """Return the columns that column selectors leave, in the order of their names in messages."""
+    handle, visible = table_info.handle_columns(table, release), table_info.visible_columns(table)
+    places, encoded = (
+        {column.name: place for place, column in enumerate(visible)},
+        encoded_as(table, told, in_avro, release),
     )
+    columns = [
+        SentColumn(
+            places.get(column.name),
+            column.type,
+            encoded.get(column.name) or EncodedAs(column.name, column.type),
+            column.name in handle,
+        )
+        for column in (table.columns if release.simple_virtual_columns else visible)
+        if selected is None or column.name in selected
+    ]
+    return sorted(columns, key=lambda column: column.encoded.name.encode("utf-8", "surrogatepass"))
 
 
-def members_by_name(
-    table: Table, release: Release, encoded: Mapping[str, EncodedAs]
-) -> list[tuple[int | None, Column]]:
-    """Return the columns of rows in the order of their names in messages, each with its place in row images, if it has
-    one."""
-    visible = table_info.visible_columns(table)
-    places = {column.name: place for place, column in enumerate(visible)}
-    columns = table.columns if release.simple_virtual_columns else visible
-    names = {name: each.name for name, each in encoded.items()}
-    ordered = sorted(columns, key=lambda column: names.get(column.name, column.name).encode("utf-8", "surrogatepass"))
-    return [(places.get(column.name), column) for column in ordered]
-
-
-def _member(
-    place: int | None, column: Column, encoded: EncodedAs | None, handle: bool, zone: str, release: Release
-) -> JsonMember:
-    type, taken = column.type, column.type if encoded is None else encoded.type
+def _member(column: SentColumn, zone: str, release: Release) -> JsonMember:
+    type, taken = column.type, column.encoded.type
     is_string = taken.name != "timestamp" or not zone
-    name = quoted(column.name if encoded is None else encoded.name, release.simple_short_escapes) + b":"
-    convert = always_null if place is None else _converter(type, zone, release)
-    if place is not None and taken != type:
-        convert = _mistaken(type, taken, zone, release)
-    return JsonMember(place or 0, type, name, b"", is_string, handle, convert)
+    if column.place is None:
+        convert: Converter = always_null
+    else:
+        convert = _converter(type, zone, release) if taken == type else _mistaken(type, taken, zone, release)
+    name = quoted(column.encoded.name, release.simple_short_escapes) + b":"
+    return JsonMember(column.place or 0, type, name, b"", is_string, column.handle, convert)
 
 
 def _mistaken(type: ColumnType, taken: ColumnType, zone: str, release: Release) -> Converter:
