@@ -30,7 +30,7 @@ from simulator.tidb.datums.kinds import (
     datums_of,
     truncated_value,
 )
-from simulator.tidb.datums.numbers import cast_decimal, cast_float, signed, unsigned
+from simulator.tidb.datums.numbers import IntegerRange, cast_decimal, cast_float, signed, unsigned
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import UNSIGNED_BIGINT, ColumnType, family, is_binary, mysql_type
 from simulator.tidb.values.conversion import insert_text, usual_text
@@ -56,11 +56,8 @@ def cast_value(type: ColumnType, column: str, datum: Datum, mode: Mode) -> Cast:
 
 def _cast(type: ColumnType, kind: str, datum: Datum, mode: Mode) -> tuple[str | None, CastProblem | None]:
     if kind == "integer":
-        low, high = bounds(type)
-        if type.unsigned:
-            number, problem = unsigned(datum, high, type, mode.lenient)
-        else:
-            number, problem = signed(datum, low, high, type, mode.lenient)
+        cast_integer = unsigned if type.unsigned else signed
+        number, problem = cast_integer(datum, IntegerRange(*bounds(type), type), mode.lenient)
         return str(number), problem
     if kind == "decimal":
         return cast_decimal(type, datum, mode.lenient)

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import NamedTuple
 
 import numpy as np
 
@@ -91,15 +92,30 @@ def literal_number(body: bytes) -> tuple[int, CastProblem | None]:
     return int.from_bytes(body, "big"), None
 
 
-def signed(datum: Datum, low: int, high: int, type: ColumnType, lenient: bool) -> tuple[int, CastProblem | None]:
-    """Cast a datum to a signed integer between two bounds (pkg/types/datum.go, toSignedInteger)."""
+class IntegerRange(NamedTuple):
+    """The integers that a datum may become; from 0 on, they are unsigned."""
+
+    low: int
+    high: int
+    type: ColumnType
+    """Named in the problem of a number that is out of range."""
+
+    def nearest(self, number: int, problem: CastProblem | None = None) -> tuple[int, CastProblem | None]:
+        """Return the nearest integer of the range, and the problem of the number or that it is out of range."""
+        if self.low <= number <= self.high:
+            return number, problem
+        return (self.low if number < self.low else self.high), problem or overflows(number, self.type)
+
+
+def signed(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, CastProblem | None]:
+    """Cast a datum to a signed integer (pkg/types/datum.go, toSignedInteger)."""
     kind, problem = datum.kind, None
     if kind in ("double", "float"):
-        return _within_float(float_value(datum), low, high, type)
+        return _within_float(float_value(datum), into)
     if kind in ("enum", "set"):
-        return _within_float(float(number_of_members(datum)), low, high, type)
+        return _within_float(float(number_of_members(datum)), into)
     if kind == "json":
-        return json_integer(datum, False, low, high, type, lenient)
+        return json_integer(datum, into, lenient)
     if kind in ("int", "uint"):
         number = int(datum.body)
     elif kind in ("literal", "bit"):
@@ -119,20 +135,18 @@ def signed(datum: Datum, low: int, high: int, type: ColumnType, lenient: bool) -
         number = int(moment_number(moment, kind == "date"))
     else:
         number, problem = text_integer(datum.body.decode("utf-8", "replace"), lenient)
-    if low <= number <= high:
-        return number, problem
-    return (low if number < low else high), problem or overflows(number, type)
+    return into.nearest(number, problem)
 
 
-def unsigned(datum: Datum, high: int, type: ColumnType, lenient: bool) -> tuple[int, CastProblem | None]:
+def unsigned(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, CastProblem | None]:
     """Cast a datum to an unsigned integer (convertToUint)."""
     kind, problem = datum.kind, None
     if kind in ("double", "float"):
-        return _unsigned_float(float_value(datum), high, type)
+        return _unsigned_float(float_value(datum), into)
     if kind in ("enum", "set"):
-        return _unsigned_float(float(number_of_members(datum)), high, type)
+        return _unsigned_float(float(number_of_members(datum)), into)
     if kind == "json":
-        return json_integer(datum, True, 0, high, type, lenient)
+        return json_integer(datum, into, lenient)
     if kind in ("int", "uint"):
         number = int(datum.body)
     elif kind in ("literal", "bit"):
@@ -140,35 +154,35 @@ def unsigned(datum: Datum, high: int, type: ColumnType, lenient: bool) -> tuple[
         if problem and not lenient:
             return number, problem
     elif kind == "decimal":
-        return _unsigned_decimal(datum.body.decode(), high, type)
+        return _unsigned_decimal(datum.body.decode(), into)
     elif kind in ("time", "date", "datetime", "timestamp"):
         number_text = f"{Decimal(time_number(datum)).quantize(Decimal(1), ROUND_HALF_UP, WIDE):f}"
         if kind == "time":
-            return _unsigned_decimal(number_text, high, type)
+            return _unsigned_decimal(number_text, into)
         number = int(number_text)
     else:
         number, problem = text_integer(datum.body.decode("utf-8", "replace"), lenient, unsigned=True)
-        return (high, overflows(number, type)) if number > high else (number, problem)
-    if number < 0:
-        return 0, problem or overflows(number, type)
-    return (high, problem or overflows(number, type)) if number > high else (number, problem)
+        return into.nearest(number, None if number > into.high else problem)
+    return into.nearest(number, problem)
 
 
-def _within_float(number: float, low: int, high: int, type: ColumnType) -> tuple[int, CastProblem | None]:
+def _within_float(number: float, into: IntegerRange) -> tuple[int, CastProblem | None]:
     """Convert a float to a signed integer, half to even (ConvertFloatToInt)."""
     number = _even(number)
-    if number < float(low):
-        return low, overflows(go_float(number), type)
-    if number >= float(high):
-        return high, None if number == float(high) else overflows(go_float(number), type)
+    if number < float(into.low):
+        return into.low, overflows(go_float(number), into.type)
+    if number >= float(into.high):
+        return into.high, None if number == float(into.high) else overflows(go_float(number), into.type)
     return int(number), None
 
 
-def _unsigned_float(number: float, high: int, type: ColumnType) -> tuple[int, CastProblem | None]:
+def _unsigned_float(number: float, into: IntegerRange) -> tuple[int, CastProblem | None]:
     number = _even(number)
     if number < 0:
-        return 0, overflows(go_float(number), type)
-    return (int(number), None) if number <= high and number < 2.0**64 else (high, overflows(go_float(number), type))
+        return 0, overflows(go_float(number), into.type)
+    if number <= into.high and number < 2.0**64:
+        return int(number), None
+    return into.high, overflows(go_float(number), into.type)
 
 
 def _even(number: float) -> float:
@@ -191,17 +205,15 @@ def time_number(datum: Datum) -> str:
     )
 
 
-def _unsigned_decimal(shown: str, high: int, type: ColumnType) -> tuple[int, CastProblem | None]:
+def _unsigned_decimal(shown: str, into: IntegerRange) -> tuple[int, CastProblem | None]:
     """Convert a decimal to an unsigned integer. A negative one is too small (convertDecimalStrToUint)."""
     if shown.startswith("-"):
-        return 0, overflows(shown, type)
+        return 0, overflows(shown, into.type)
     number = int(Decimal(shown).quantize(Decimal(1), ROUND_HALF_UP, WIDE))
-    return (high, overflows(shown, type)) if number > high else (number, None)
+    return into.nearest(number, overflows(shown, into.type) if number > into.high else None)
 
 
-def json_integer(
-    datum: Datum, is_unsigned: bool, low: int, high: int, type: ColumnType, lenient: bool
-) -> tuple[int, CastProblem | None]:
+def json_integer(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, CastProblem | None]:
     """Convert JSON to an integer (ConvertJSONToInt)."""
     shown = datum.body.decode()
     value = json.loads(shown)
@@ -212,10 +224,8 @@ def json_integer(
     if isinstance(value, str):
         return text_integer(value, lenient, unsigned=len(value) < 2 or value[0] != "-")
     if isinstance(value, float):
-        return _unsigned_float(value, high, type) if is_unsigned else _within_float(value, low, high, type)
-    if low <= value <= high:
-        return value, None
-    return (low if value < low else high), overflows(value, type)
+        return _within_float(value, into) if into.low else _unsigned_float(value, into)
+    return into.nearest(value)
 
 
 WORDS, DIGITS = 9, 9

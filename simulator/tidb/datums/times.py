@@ -17,7 +17,7 @@ from simulator.tidb.datums.kinds import (
     other_problem,
     truncated_value,
 )
-from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, json_integer, signed, text_integer
+from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, IntegerRange, json_integer, signed, text_integer
 from simulator.tidb.model.types import BIGINT, ColumnType
 from simulator.tidb.values.durations import LONGEST, duration_micros, duration_text, round_duration, text_duration
 from simulator.tidb.values.moments import (
@@ -32,6 +32,7 @@ from simulator.tidb.values.moments import (
     text_moment,
 )
 
+BIGINTS = IntegerRange(LEAST, MOST, BIGINT)
 MOST_CLOCK, LEAST_LONG_NUMBER = 8385959, 10_000_000_000
 UNREADABLE = other_problem(1105, "strconv.Atoi: parsing: invalid syntax")
 
@@ -155,7 +156,7 @@ def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, C
         micros = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.micros
         return round_duration(duration_text(micros, moment.digits), digits), None
     if kind in ("int", "uint", "decimal", "double", "float"):
-        number, problem = signed(datum, LEAST, MOST, BIGINT, mode.lenient)
+        number, problem = signed(datum, BIGINTS, mode.lenient)
         if problem:
             return None, problem
         if MOST_CLOCK < number < LEAST_LONG_NUMBER:
@@ -189,11 +190,11 @@ def cast_year(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str, CastProb
         day = mode.now.astimezone(mode.zone).replace(hour=0, minute=0, second=0, microsecond=0)
         year, problem = (day + timedelta(microseconds=duration_micros(text))).year, None
     elif kind == "json":
-        year, problem = json_integer(datum, False, LEAST, MOST, BIGINT, mode.lenient)
+        year, problem = json_integer(datum, BIGINTS, mode.lenient)
         if problem and not (mode.lenient and problem.name == "wrong value"):
             return "0", problem
     else:
-        year, problem = signed(datum, LEAST, MOST, BIGINT, mode.lenient)
+        year, problem = signed(datum, BIGINTS, mode.lenient)
         if problem:
             return "0", inconvertible(datum, type)
     if not year and not zero:
