@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.columns.cells import binary, fixed, lengths
+from simulator.columns.cells import binary, fixed, lengths, pieces_between
 from simulator.errors import EncodeError
 from simulator.ticdc.codecs.wire_numbers import to_float64
 
@@ -34,22 +34,32 @@ def integers(cells: pa.Array, unsigned: bool) -> pa.Array:
     return longs(numbers.to_numpy().view(np.int64), cells)
 
 
-def longs(numbers: Numbers, like: pa.Array) -> pa.Array:
+def long(number: int) -> bytes:
+    """Return a number as `int` or `long`."""
+    written: bytes = longs(np.array([number], np.int64))[0].as_py()
+    return written
+
+
+def string(text: str) -> bytes:
+    """Return a text as `string`; lone surrogates stand for bytes that are no UTF-8."""
+    content = text.encode("utf-8", "surrogateescape")
+    return long(len(content)) + content
+
+
+def longs(numbers: Numbers, like: pa.Array | None = None) -> pa.Array:
     """Return numbers as `long`, null where `like` is."""
-    rest = (numbers << 1 ^ numbers >> 63).view(np.uint64)
-    sizes = np.ones(len(rest), np.int64)
-    for shift in range(7, 64, 7):
-        more = rest >> np.uint64(shift) > 0
-        if not more.any():
-            break
+    zigzag = (numbers << 1 ^ numbers >> 63).view(np.uint64)
+    longest = max(-(-int(zigzag.max(initial=0)).bit_length() // 7), 1)
+    digits, sizes = np.empty((len(numbers), longest), np.uint8), np.ones(len(numbers), np.int64)
+    for place in range(longest):
+        digits[:, place] = zigzag.astype(np.uint8) & 0x7F
+        zigzag = zigzag >> np.uint64(7)
+        more = zigzag != 0
+        digits[:, place] |= more.view(np.uint8) << 7
         sizes += more
-    ends = np.concatenate(([0], np.cumsum(sizes)))
-    data = np.empty(int(ends[-1]), np.uint8)
-    for place in range(int(sizes.max(initial=0))):
-        rows = np.flatnonzero(sizes > place)
-        septets = (rest[rows] >> np.uint64(7 * place) & np.uint64(0x7F)).astype(np.uint8)
-        data[ends[rows] + place] = septets | np.where(sizes[rows] > place + 1, 0x80, 0).astype(np.uint8)
-    return binary(data, ends, like)
+    ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+    data = digits if ends[-1] == digits.size else digits[np.arange(longest) < sizes[:, None]]
+    return pieces_between(ends, pa.py_buffer(data)) if like is None else binary(data, ends, like)
 
 
 def floats(cells: pa.Array, bytes_each: int) -> pa.Array:

@@ -26,6 +26,7 @@ from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.avro import numbers
+from simulator.ticdc.codecs.avro.numbers import long, string
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.debezium.encoder import OPERATIONS, once_a_transaction
 from simulator.ticdc.codecs.debezium.schemas import CLUSTER, connect_type, null_cell
@@ -112,19 +113,6 @@ def _value(changes: OperationRows, options: CodecOptions, release: Release) -> p
 
 _EMPTY_MEMBERS = bytes(7)
 """`server_id`, `gtid`, `file`, `pos`, `row`, `thread` and `query`: 0, an empty text or null."""
-
-
-def long(number: int) -> bytes:
-    """Return a number in Avro."""
-    cells = pa.array([number], pa.int64())
-    written: bytes = numbers.longs(cells.to_numpy(), cells)[0].as_py()
-    return written
-
-
-def string(text: str) -> bytes:
-    """Return a text in Avro."""
-    content = text.encode("utf-8", "surrogateescape")
-    return long(len(content)) + content
 
 
 def _images(changes: OperationRows, options: CodecOptions, release: Release) -> list[Piece]:

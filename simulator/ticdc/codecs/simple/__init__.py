@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from simulator.errors import EncodeError
 from simulator.releases import Release, option_names
+from simulator.ticdc.codecs.avro.numbers import long
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD, SizeLimit, apply_size_limit, compress, decompress
@@ -65,10 +66,10 @@ ENCODINGS = {
         statements.watermark_message,
         lambda number: b"%d" % number,
     ),
-    "avro": Encoding(avro.row_values, avro.ddl_message, avro.bootstrap_message, avro.watermark_message, avro.long),
+    "avro": Encoding(avro.row_values, avro.ddl_message, avro.bootstrap_message, avro.watermark_message, long),
 }
 FIRST_AVRO = Encoding(
-    avro_first.row_values, avro_first.ddl_message, avro_first.bootstrap_message, avro_first.watermark_message, avro.long
+    avro_first.row_values, avro_first.ddl_message, avro_first.bootstrap_message, avro_first.watermark_message, long
 )
 WALL_CLOCK = 1_700_000_000_000
 """Some wall clock in milliseconds, for the size of `buildTs`."""
@@ -156,7 +157,7 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     text = decompress(entry[1], compression)
     if options.encoding_format == "avro":
         # the branch of the first form, else the type
-        unknown = avro.long(9) + text[1:] if text[:1] == avro_first.DML else text[:1] + avro.long(9) + text[2:]
+        unknown = long(9) + text[1:] if text[:1] == avro_first.DML else text[:1] + long(9) + text[2:]
         return entry[0], compress(unknown, compression)
     return entry[0], compress(re.sub(rb'"type":"[A-Z]+"', b'"type":"UNKNOWN"', text, count=1), compression)
 

@@ -15,10 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import latin1, lengths, surrogate_unescaped
+from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.columns.row_image import Image
 from simulator.releases import Release
 from simulator.ticdc.codecs import wire_numbers
+from simulator.ticdc.codecs.avro.numbers import long, longs, sized, string
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import join
@@ -34,23 +35,6 @@ from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
 
-def long(number: int) -> bytes:
-    """Return an int, a long, the index of an enum's symbol or of a union's branch."""
-    zigzag = (number << 1) ^ (number >> 63)
-    zigzag &= (1 << 64) - 1
-    encoded = bytearray()
-    while zigzag > 0x7F:
-        encoded.append(zigzag & 0x7F | 0x80)
-        zigzag >>= 7
-    return bytes((*encoded, zigzag))
-
-
-def text(value: str) -> bytes:
-    """Return a string; lone surrogates stand for bytes that are no UTF-8."""
-    content = value.encode("utf-8", "surrogateescape")
-    return long(len(content)) + content
-
-
 def boolean(value: bool) -> bytes:
     return b"\1" if value else b"\0"
 
@@ -58,27 +42,6 @@ def boolean(value: bool) -> bytes:
 def array(items: list[bytes]) -> bytes:
     """Return an array in one block."""
     return (long(len(items)) + b"".join(items) if items else b"") + b"\0"
-
-
-def longs(numbers: npt.NDArray[np.int64]) -> pa.Array:
-    """Return each number as a long."""
-    zigzag = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
-    longest = max(-(-int(zigzag.max(initial=0)).bit_length() // 7), 1)
-    digits, sizes = np.empty((len(numbers), longest), np.uint8), np.ones(len(numbers), np.int64)
-    for place in range(longest):
-        digits[:, place] = zigzag.astype(np.uint8) & 0x7F
-        zigzag = zigzag >> np.uint64(7)
-        more = zigzag != 0
-        digits[:, place] |= more.view(np.uint8) << 7
-        sizes += more
-    ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
-    data = digits if ends[-1] == digits.size else digits[np.arange(longest) < sizes[:, None]]
-    return pa.Array.from_buffers(pa.binary(), len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(data)])
-
-
-def text_pieces(cells: pa.Array) -> list[bytes | pa.Array]:
-    """Return the pieces of strings or bytes, given as cells (binary) without nulls."""
-    return [longs(lengths(cells)), cells]
 
 
 def floats(numbers: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> pa.Array:
@@ -117,7 +80,7 @@ def bootstrap_message(info: TableInfo, ts: int, options: CodecOptions, release: 
 
 def ddl_message(event: DdlEvent, options: CodecOptions, release: Release) -> bytes:
     """Return the message of a DDL statement."""
-    head = DDL + VERSION + long(DDL_TYPES.index(ddl_type(event.type_code, release))) + text(event.query)
+    head = DDL + VERSION + long(DDL_TYPES.index(ddl_type(event.type_code, release))) + string(event.query)
     times = long(event.commit_ts) + long(build_ts(event.commit_ts, options))
     infos = (
         NULL if info is None else PRESENT + _schema(info, release)
@@ -128,33 +91,33 @@ def ddl_message(event: DdlEvent, options: CodecOptions, release: Release) -> byt
 
 def _schema(info: TableInfo, release: Release) -> bytes:
     schema = table_schema(info, release)
-    names = text(schema.schema) + text(schema.table) + long(schema.table_id) + long(schema.version)
+    names = string(schema.schema) + string(schema.table) + long(schema.table_id) + long(schema.version)
     columns = array([_column(column, release) for column in schema.columns])
     return names + columns + array([index_schema(index) for index in schema.indexes])
 
 
 def _column(column: ColumnSchema, release: Release) -> bytes:
     default = NULL if column.default is None else PRESENT + default_value(column.default, column.type)
-    return text(column.name) + _data_type(column.type, release) + boolean(column.nullable) + default
+    return string(column.name) + _data_type(column.type, release) + boolean(column.nullable) + default
 
 
 def default_value(default: str | int, type: ColumnType | None) -> bytes:
     """Return a string; the default of a BIT column is its bytes."""
     if isinstance(default, str):
-        return text(default)
+        return string(default)
     content = default.to_bytes(max((default.bit_length() + 7) // 8, 1), "big")
     return long(len(content)) + content
 
 
 def _data_type(type: ColumnType | None, release: Release) -> bytes:
     charset, collation = (type.charset, type.collation) if type else ("", "")
-    parts = [text(type_name(type)), text(charset), text(collation), long(length(type))]
+    parts = [string(type_name(type)), string(charset), string(collation), long(length(type))]
     family = "" if type is None else types.family(type)
     if type is None:
         return b"".join(parts) + NULL * 4
     has_scale = family == "decimal" or type.name == "timestamp" and release.simple_timestamp_scale
     parts.append(PRESENT + long(scale(type, release)) if has_scale else NULL)
-    parts.append(PRESENT + array([*map(text, type.elements)]) if family in ("enum", "set") else NULL)
+    parts.append(PRESENT + array([*map(string, type.elements)]) if family in ("enum", "set") else NULL)
     signs = family in ("integer", "float", "bit", "year") or family == "decimal" and release.simple_decimal_signs
     for flag in (types.is_unsigned(type), type.zerofill or family == "year"):
         parts.append(PRESENT + boolean(flag) if signs else NULL)
@@ -164,7 +127,7 @@ def _data_type(type: ColumnType | None, release: Release) -> bytes:
 def index_schema(index: IndexSchema) -> bytes:
     """Return an index."""
     flags = b"".join(map(boolean, (index.unique, index.primary, index.nullable)))
-    return text(index.name) + flags + array([*map(text, index.columns)])
+    return string(index.name) + flags + array([*map(string, index.columns)])
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -179,12 +142,12 @@ def row_values(
     members = members_of(rows.table, rows.selected, rows.told, zone, release, _converter)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
-    head = DML + VERSION + text(rows.table.schema) + text(rows.table.name) + long(row_table_id(rows, release))
+    head = DML + VERSION + string(rows.table.schema) + string(rows.table.name) + long(row_table_id(rows, release))
     commit_ts = np.asarray(rows.commit_ts, np.int64)
     build = longs(commit_ts >> LOGICAL_BITS) if options.build_ts is None else long(options.build_ts)
     pieces: list[Piece] = [head + long(OPERATIONS.index(changes.operation)), longs(commit_ts), build]
     pieces.append(long(rows.version))
-    pieces += [NULL] if locations is None else [PRESENT, *text_pieces(changes.own(locations))]
+    pieces += [NULL] if locations is None else [PRESENT, *sized(changes.own(locations))]
     pieces.append(PRESENT + boolean(True) if only_handle_key else NULL)
     pieces.append(
         checksum_values(row_checksums(changes, options.time_zone, release), release) if options.row_checksums else NULL
@@ -233,7 +196,7 @@ def members_of(
     for place, type, encoded, handle in sent_columns(table, selected, told, True, release):
         right = encoded.type == type
         convert = converter(type, zone, release) if right else _mistaken(type, encoded.type, zone, release)
-        members.append(AvroMember(place, type, text(encoded.name), handle, convert))
+        members.append(AvroMember(place, type, string(encoded.name), handle, convert))
     return tuple(members)
 
 
@@ -241,16 +204,16 @@ def _mistaken(type: ColumnType, taken: ColumnType, zone: str, release: Release) 
     """Return the converter of a column that TiCDC takes for one of another type."""
     kind = value_kind(type)
     if taken.name == "timestamp":
-        return lambda cells, type: [TIMESTAMP + text(zone), *text_pieces(cells)]
+        return lambda cells, type: [TIMESTAMP + string(zone), *sized(cells)]
     if types.exceeds_int64(taken):
         return lambda cells, type: [UNSIGNED_BIGINT, *_converter(type, zone, release)(cells, type)[1:]]
     if kind == "bytes":
         branch = BYTES if has_binary_flag(taken) else STRING
         own = latin1 if types.is_binary(type) else surrogate_unescaped
-        return lambda cells, type: [branch, *text_pieces(own(cells))]
+        return lambda cells, type: [branch, *sized(own(cells))]
     if kind == "number":
         return _converter(replace(type, unsigned=False) if types.exceeds_int64(type) else type, zone, release)
-    return lambda cells, type: [STRING, *text_pieces(cells)]
+    return lambda cells, type: [STRING, *sized(cells)]
 
 
 def image_map(members: Sequence[AvroMember], image: Image) -> list[Piece]:
@@ -272,14 +235,14 @@ def _with_nulls(cells: pa.Array, member: AvroMember) -> list[Piece]:
 
 def _converter(type: ColumnType, zone: str, release: Release) -> ValuePieces:
     if types.is_binary(type):
-        return lambda cells, type: [BYTES, *text_pieces(latin1(cells))]
+        return lambda cells, type: [BYTES, *sized(latin1(cells))]
     if type.name == "timestamp":
-        return lambda cells, type: [TIMESTAMP + text(zone), *text_pieces(cells)]
+        return lambda cells, type: [TIMESTAMP + string(zone), *sized(cells)]
     match types.family(type):
         case "integer" if types.exceeds_int64(type):
             return lambda cells, type: [UNSIGNED_BIGINT, integers(cells)]
         case "bit" if release.simple_bit_texts:
-            return lambda cells, type: [STRING, *text_pieces(cells)]
+            return lambda cells, type: [STRING, *sized(cells)]
         case "integer" | "year" | "bit":
             return lambda cells, type: [LONG, integers(cells)]
         case "enum":
@@ -288,7 +251,7 @@ def _converter(type: ColumnType, zone: str, release: Release) -> ValuePieces:
             return lambda cells, type: [LONG, integers(wire_numbers.set_number(cells, type))]
         case "float":
             return lambda cells, type: [FLOAT if type.name == "float" else DOUBLE, float_values(cells, type)]
-    return lambda cells, type: [STRING, *text_pieces(surrogate_unescaped(cells))]
+    return lambda cells, type: [STRING, *sized(surrogate_unescaped(cells))]
 
 
 def integers(cells: pa.Array) -> pa.Array:
