@@ -111,6 +111,11 @@ def member_pieces(member: JsonMember, cells: pa.Array, bare: bool = False) -> li
     return [opening, strings, closing]
 
 
+def named_object(name: bytes, members: Sequence[JsonMember], image: Image) -> list[Piece]:
+    """Return `,"data":{…}` for the name `data`; Go leaves an empty map out."""
+    return [b',"%s":{' % name, *object_pieces(members, image), b"}"] if members else []
+
+
 def object_pieces(members: Sequence[JsonMember], image: Image) -> list[Piece]:
     """Return the pieces of all members with commas between them, without the braces."""
     pieces: list[Piece] = []

@@ -43,7 +43,7 @@ from simulator.ticdc.codecs.json_members import (
     PartialMember,
     Piece,
     is_changed,
-    object_pieces,
+    named_object,
     partial_members,
     unchanged,
     untyped_texts,
@@ -174,8 +174,8 @@ def _objects(changes: OperationRows, options: CodecOptions, release: Release) ->
     if kind == "delete":
         if options.delete_only_output_handle_key_columns or _has_no_old(options, release):
             members = tuple(member for member in members if member.handle)
-        return join(*pieces, *_object(b"old", members, changes.before()), b"}")
-    pieces += [] if changes.operation == "EMPTY" else _object(b"data", members, changes.after())
+        return join(*pieces, *named_object(b"old", members, changes.before()), b"}")
+    pieces += [] if changes.operation == "EMPTY" else named_object(b"data", members, changes.after())
     if kind == "update":
         pieces.append(_old(members, changes.before(), changes.after()))
     return join(*pieces, b"}")
@@ -183,11 +183,6 @@ def _objects(changes: OperationRows, options: CodecOptions, release: Release) ->
 
 def _has_no_old(options: CodecOptions, release: Release) -> bool:
     return release.update_without_old_value and not options.enable_old_value
-
-
-def _object(name: bytes, members: Sequence[JsonMember], image: Image) -> list[Piece]:
-    """Return `,"data":{…}`; Go leaves an empty map out."""
-    return [b',"%s":{' % name, *object_pieces(members, image), b"}"] if members else []
 
 
 def _old(members: Sequence[JsonMember], before: Image, after: Image) -> pa.Array:

@@ -19,6 +19,7 @@ from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.avro import numbers
 from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.debezium.schemas import escaped_member
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.tidb.model import types
@@ -71,7 +72,7 @@ def avro_type(type: ColumnType, options: CodecOptions) -> AvroType:
                 "bytes", parameters, b',"logicalType":"decimal","precision":%d,"scale":%d' % (precision, scale)
             )
         case "enum" | "set":
-            return AvroType("string", (("allowed", ",".join(map(_escaped, type.elements))), tidb_type))
+            return AvroType("string", (("allowed", ",".join(map(escaped_member, type.elements))), tidb_type))
         case "float":
             return AvroType(type.name, parameters)
         case "integer":
@@ -93,11 +94,6 @@ def _integer(type: ColumnType, options: CodecOptions) -> str:
         is_string = type.unsigned and options.avro_bigint_unsigned_handling_mode == "string"
         return "string" if is_string else "long"
     return "long" if type.name == "int" and type.unsigned else "int"
-
-
-def _escaped(member: str) -> str:
-    """Return a member of ENUM or SET as Debezium's connectors escape it."""
-    return member.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
 
 
 def value_pieces(cells: pa.Array, type: ColumnType, avro: AvroType, whole_bits: bool) -> list[Piece]:

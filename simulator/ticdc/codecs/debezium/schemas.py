@@ -164,7 +164,7 @@ def _semantic_type(type: ColumnType, release: Release) -> tuple[str, Json]:
         case "bit" if type.length != 1:
             return "io.debezium.data.Bits", {"length": str(type.length)}
         case "enum":
-            elements = map(_escaped_member, type.elements) if release.debezium_cleans_names else type.elements
+            elements = map(escaped_member, type.elements) if release.debezium_cleans_names else type.elements
             return "io.debezium.data.Enum", {"allowed": ",".join(elements)}
         case "set":
             return "io.debezium.data.EnumSet", {"allowed": ",".join(type.elements)}
@@ -174,7 +174,7 @@ def _semantic_type(type: ColumnType, release: Release) -> tuple[str, Json]:
     return _SEMANTIC_TYPES.get(type.name, ""), {}
 
 
-def _escaped_member(member: str) -> str:
+def escaped_member(member: str) -> str:
     """Return the text of an ENUM's member (tiflow: pkg/sink/codec/common/helper.go EscapeEnumAndSetOptions)."""
     return member.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
 

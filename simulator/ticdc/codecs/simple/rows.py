@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -10,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import latin1, surrogate_unescaped
-from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
@@ -23,7 +21,7 @@ from simulator.ticdc.codecs.json_members import (
     JsonMember,
     Piece,
     always_null,
-    object_pieces,
+    named_object,
     unchanged,
 )
 from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
@@ -60,9 +58,9 @@ def row_values(
     if options.row_checksums:
         pieces.append(_checksums(row_checksums(changes, options.time_zone, release), release))
     if changes.operation != "DELETE":
-        pieces += _image(b"data", members, changes.after())
+        pieces += named_object(b"data", members, changes.after())
     if changes.operation != "INSERT":
-        pieces += _image(b"old", members, changes.before())
+        pieces += named_object(b"old", members, changes.before())
     return join(*pieces, b"}")
 
 
@@ -76,11 +74,6 @@ def _checksums(checksums: RowChecksums, release: Release) -> pa.Array:
     current, previous = (decimal(pa.array(each)) for each in (checksums.current, checksums.previous))
     head = b',"checksum":{"version":%d,"corrupted":false,"current":' % release.checksum_version
     return pc.if_else(pa.array(checksums.known), join(head, current, b',"previous":', previous, b"}"), b"")
-
-
-def _image(name: bytes, members: Sequence[JsonMember], image: Image) -> list[Piece]:
-    """Return `,"data":{…}`; an empty map is left out."""
-    return [b',"%s":{' % name, *object_pieces(members, image), b"}"] if members else []
 
 
 def _head(rows: RowChanges, operation: str, release: Release) -> bytes:
