@@ -92,7 +92,7 @@ def _features(protocol: str | None, sink_uri: str | None, config: Path | None, c
     features, warnings = changefeed_features(protocol, sink_uri, config)
     warn(warnings)
     if chosen and not any(has_protocol(release, features) for release in chosen):
-        names = " and ".join(dict.fromkeys(map(title, chosen)))
+        names = " and ".join(dict.fromkeys(release.title for release in chosen))
         since = describe_releases(chosen[-1], lambda release: has_protocol(release, features))
         exists = f"; {chosen[-1].architecture} has it {since}" if since else ""
         raise UserError(f"TiCDC {names}: there is no protocol {features.protocol}{exists}")
@@ -205,7 +205,7 @@ def show_lines_of_releases(lines: Sequence[ReleaseLine], features: Features = AN
 def show_release(release: Release, features: Features = ANY) -> None:
     """Print every behaviour of a release that concerns a changefeed."""
     out = Terminal()
-    out.print(Text(f"TiCDC {title(release)}", style="bold"))
+    out.print(Text(f"TiCDC {release.title}", style="bold"))
     _show_restriction(out, features)
     out.print()
     every = ((behaviour, value) for behaviour, (value,) in described(features, release))
@@ -236,7 +236,7 @@ def show_differences(
     on_the_wire = sum(difference.behaviour.on_the_wire for difference in differences)
     several = "behaviour differs" if len(differences) == 1 else "behaviours differ"
     count = f"{len(differences)} {several}, {on_the_wire} on the wire" if differences else "no behaviour differs"
-    out.print(Text(f"TiCDC {title(before)} → {title(after)}: {count}", style="bold"))
+    out.print(Text(f"TiCDC {before.title} → {after.title}: {count}", style="bold"))
     _show_restriction(out, features)
     for chapter, members in groupby(differences, lambda difference: difference.behaviour.chapter):
         sections = Counter(difference.behaviour.section for difference in members)
@@ -250,16 +250,16 @@ def show_examples(before: Release, after: Release, changed: Sequence[ReleaseDiff
     """Print an event for each difference on the wire, as both releases encode it."""
     from simulator.explain.examples.selection import example_lines
 
-    names = (before.name, after.name) if before.name != after.name else (title(before), title(after))
+    names = (before.name, after.name) if before.name != after.name else (before.title, after.title)
     for difference, example in _examples(before, after, (one for one in changed if one.behaviour.on_the_wire)):
         show_lines([f"{difference.behaviour.name}: {difference.behaviour.meaning}"])
-        show_lines(example_lines(example, names, title(example.base)) if example else ["  no message shows it"])
+        show_lines(example_lines(example, names, example.base.title) if example else ["  no message shows it"])
         show_lines([""])
 
 
 def _difference_table(out: Console, before: Release, after: Release, differing: list[ReleaseDifference]) -> Table:
     wide, short = out.width >= WIDE, before.architecture == after.architecture
-    names = [release.name if short else title(release) for release in (before, after)]
+    names = [release.name if short else release.title for release in (before, after)]
     limit = None if wide else max(10, out.width // 4)
     shown = [Column(name, overflow="fold", max_width=limit) for name in names]
     table = _table("behaviour", *shown, *(["what it means"] if wide else []))
@@ -271,11 +271,6 @@ def _difference_table(out: Console, before: Release, after: Release, differing: 
             old, new = map(Text, _both(difference))
             table.add_row(*((name, old, new, meaning) if wide else (_under(name, meaning), old, new)))
     return table
-
-
-def title(release: Release) -> str:
-    """Return `v8.5.4 (new)`."""
-    return f"{release.name} ({release.architecture})"
 
 
 def in_words(behaviour: Behaviour, value: object) -> str:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from simulator.errors import SchemaError, SqlError
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc.table_info import other_unique_indexes
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import ForeignKey, Index, IndexColumn, Table, UniqueKey, visible_columns
 from simulator.tidb.storage.row_keys import encode_key
 
@@ -71,7 +72,7 @@ class KeyOrder:
         A parent is there as long as rows name it: one that takes the place of another comes before that goes. As both
         have a unique key, they change in one transaction then.
         """
-        for name, foreign in self._foreign_keys.get(_lower(table.schema, table.name), {}).items():
+        for name, foreign in self._foreign_keys.get(object_key(table.schema, table.name), {}).items():
             yield OrderedKey(_key(foreign.references), name, PARENT)
 
     @cached_property
@@ -81,7 +82,7 @@ class KeyOrder:
         for table in {id(physical.table): physical.table for physical in self.tables}.values():
             for foreign in table.foreign_keys:
                 name = _name(table, "foreign", foreign.name)
-                found.setdefault(_lower(foreign.schema, foreign.table), {})[name] = foreign
+                found.setdefault(object_key(foreign.schema, foreign.table), {})[name] = foreign
         return found
 
 
@@ -121,8 +122,4 @@ def _key(columns: Sequence[str]) -> UniqueKey:
 
 
 def _name(table: Table, kind: str, key: str) -> str:
-    return repr((*_lower(table.schema, table.name), kind, key.lower()))
-
-
-def _lower(schema: str, name: str) -> tuple[str, str]:
-    return schema.lower(), name.lower()
+    return repr((*object_key(table.schema, table.name), kind, key.lower()))

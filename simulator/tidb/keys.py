@@ -58,10 +58,11 @@ def _numbers(type: ColumnType, texts: pa.Array) -> Hashes:
 def _integer(type: ColumnType, texts: pa.Array) -> pa.Array:
     """Encode integers as eight bytes, big-endian, with the sign bit flipped if they are signed."""
     numbers = _numbers(type, texts)
-    return _big_endian(numbers if type.unsigned or type.name == "bit" else numbers ^ SIGN, texts)
+    return big_endian(numbers if type.unsigned or type.name == "bit" else numbers ^ SIGN, texts)
 
 
-def _big_endian(numbers: Hashes | Places, like: pa.Array) -> pa.Array:
+def big_endian(numbers: Hashes | Places, like: pa.Array) -> pa.Array:
+    """Return the eight bytes of numbers, null where `like` is."""
     return fixed(numbers.astype(">u8"), like)
 
 
@@ -89,15 +90,15 @@ def _floating(type: ColumnType, texts: pa.Array) -> pa.Array:
     """Encode floats as 64 bits, which are inverted in negative numbers (tidb: pkg/util/codec/float.go)."""
     numbers: npt.NDArray[np.float64] = pc.cast(pc.fill_null(texts.cast(pa.string()), "0"), pa.float64()).to_numpy()
     bits = (numbers + 0.0).view(np.uint64)
-    return _big_endian(np.where(numbers < 0, ~bits, bits | SIGN), texts)
+    return big_endian(np.where(numbers < 0, ~bits, bits | SIGN), texts)
 
 
 def _enum(type: ColumnType, texts: pa.Array) -> pa.Array:
-    return _big_endian(enum_numbers(type.elements, texts), texts)
+    return big_endian(enum_numbers(type.elements, texts), texts)
 
 
 def _set(type: ColumnType, texts: pa.Array) -> pa.Array:
-    return _big_endian(set_bits(type.elements, texts), texts)
+    return big_endian(set_bits(type.elements, texts), texts)
 
 
 def _plain(type: ColumnType, texts: pa.Array) -> pa.Array:

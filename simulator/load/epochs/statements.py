@@ -28,7 +28,7 @@ from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, Index, LastIds, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore.expressions import quote_name, quote_table
 
 MOST_COLUMNS = 16
 MOST_INDEXES = 8
@@ -228,7 +228,7 @@ class DdlChooser:
         if kind == ADD_INDEX and len(indexes) >= MOST_INDEXES:
             kind, indexes = DROP_INDEX, indexes[:1]
         if kind == TRUNCATE:
-            return ChosenDdl(number, kind, f"TRUNCATE TABLE {_quoted_name(table)}")
+            return ChosenDdl(number, kind, f"TRUNCATE TABLE {quote_table(table.schema, table.name)}")
         if kind == DROP_COLUMN:
             spec = f"DROP COLUMN {quote_name(columns[self._choose(len(columns), turn, 'which')].name)}"
         elif kind == DROP_INDEX:
@@ -238,7 +238,7 @@ class DdlChooser:
             spec = f"ADD INDEX {quote_name(name)} ({parts[self._choose(len(parts), turn, 'which')]})"
         else:
             spec = f"ADD COLUMN {self._column(table, turn)}"
-        return ChosenDdl(number, kind, f"ALTER TABLE {_quoted_name(table)} {spec}")
+        return ChosenDdl(number, kind, f"ALTER TABLE {quote_table(table.schema, table.name)} {spec}")
 
     def _added_columns(self, number: int, table: Table) -> list[Column]:
         """Return the columns that statements at intervals added, the oldest first."""
@@ -267,10 +267,6 @@ class DdlChooser:
 
     def _choose(self, choices: int, turn: ScheduledDdl, what: str) -> int:
         return _choose(choices, self.seed, turn.entry, turn.number, what)
-
-
-def _quoted_name(table: Table) -> str:
-    return f"{quote_name(table.schema)}.{quote_name(table.name)}"
 
 
 def _unused_name(name: str, names: Sequence[str]) -> str:

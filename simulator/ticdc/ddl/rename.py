@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from simulator import tso
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore.expressions import quote_table
 from simulator.tidb.syntax.definitions import Pair, TableName
 
 Discards = Callable[[str, str], bool]
@@ -217,11 +217,11 @@ def rename_texts(pairs: Sequence[Pair], written: Sequence[Pair], release: Releas
     release does not rewrite a statement of one pair, the statement is sent as it is.
     """
     if not release.rename_as_written:
-        return tuple(f"RENAME TABLE {_plain(old)} TO {_plain(new)}" for old, new in pairs)
+        return tuple(f"RENAME TABLE {_plain(*old)} TO {_plain(*new)}" for old, new in pairs)
     spell, end = (_several, ";") if len(pairs) > 1 else (_single, "")
-    full = _quoted if release.rename_quotes_names else _plain
+    full = quote_table if release.rename_quotes_names else _plain
     names = [spell(pair, spelled, release) for pair, spelled in zip(pairs, written, strict=True)]
-    return tuple(f"RENAME TABLE {full(old)} TO {full(new)}{end}" for old, new in names)
+    return tuple(f"RENAME TABLE {full(*old)} TO {full(*new)}{end}" for old, new in names)
 
 
 def _single(pair: Pair, written: Pair, release: Release) -> Pair:
@@ -243,10 +243,6 @@ def _with_schema(name: TableName, schema: str) -> TableName:
     return TableName(name.schema or schema, name.name)
 
 
-def _plain(name: TableName) -> str:
+def _plain(schema: str, name: str) -> str:
     """Back-quotes inside a name are not doubled; TiDB would not parse the text."""
-    return f"`{name.schema}`.`{name.name}`"
-
-
-def _quoted(name: TableName) -> str:
-    return f"{quote_name(name.schema)}.{quote_name(name.name)}"
+    return f"`{schema}`.`{name}`"

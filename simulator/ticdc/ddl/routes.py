@@ -24,7 +24,7 @@ from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.ddl import restore_statement
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore.expressions import quote_table
 from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase
 from simulator.tidb.syntax.definitions import Statement, TableName
 from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery
@@ -107,7 +107,7 @@ def _query(query: EmbeddedQuery, names: RoutedNames) -> EmbeddedQuery:
             if target:
                 spans.append((*_span(column.args["db"], column.args["table"]), target))
         for start, end, name in sorted(spans, reverse=True):
-            text = f"{text[:start]}{quote_name(name.schema)}.{quote_name(name.name)}{text[end:]}"
+            text = f"{text[:start]}{quote_table(name.schema, name.name)}{text[end:]}"
         return parse_tokens(text, tokenize(text), parse_query)
     except (SqlglotError, SchemaError, RecursionError, KeyError) as error:
         raise DdlError(f"table routing failed: {error}", "CDC:ErrTableRoutingFailed") from error

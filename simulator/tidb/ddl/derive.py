@@ -26,7 +26,7 @@ from simulator.tidb.model.table import (
     TimeToLive,
 )
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary, mysql_type
-from simulator.tidb.restore.expressions import quote_literal, quote_name
+from simulator.tidb.restore.expressions import quote_literal, quote_name, quote_table
 
 K = TypeVar("K", Index, ForeignKey)
 
@@ -38,7 +38,7 @@ def alterations(before: Table, after: Table, renamed: Mapping[str, str]) -> tupl
     """
     if before is after and not renamed:
         return ()
-    target = f"ALTER TABLE {quote_name(after.schema)}.{quote_name(after.name)}"
+    target = f"ALTER TABLE {quote_table(after.schema, after.name)}"
     moved = _renamed(before, renamed)
     specs = [f"RENAME COLUMN {quote_name(old)} TO {quote_name(new)}" for old, new in renamed.items()]
     specs += _charset(before, after)
@@ -234,7 +234,7 @@ def foreign_key_text(key: ForeignKey) -> str:
     """Return `CONSTRAINT name FOREIGN KEY …`, as it follows ADD."""
     columns, references = (", ".join(map(quote_name, names)) for names in (key.columns, key.references))
     words = [f"CONSTRAINT {quote_name(key.name)} FOREIGN KEY ({columns})"]
-    words += [f"REFERENCES {quote_name(key.schema)}.{quote_name(key.table)} ({references})"]
+    words += [f"REFERENCES {quote_table(key.schema, key.table)} ({references})"]
     words += [f"ON DELETE {key.on_delete}"] if key.on_delete else []
     words += [f"ON UPDATE {key.on_update}"] if key.on_update else []
     return " ".join(words)

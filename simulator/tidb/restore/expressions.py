@@ -134,6 +134,11 @@ def quote_name(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def quote_table(schema: str, name: str) -> str:
+    """Return the name of a table with its database."""
+    return f"{quote_name(schema)}.{quote_name(name)}"
+
+
 def quote_string(text: str) -> str:
     """Return a string between single quotes with unescaped backslashes, as in values of options."""
     return "'" + text.replace("'", "''") + "'"
@@ -149,7 +154,7 @@ def quote_literal(text: str, charset: str = "") -> str:
 
 
 def restore_table_name(name: syntax.TableName) -> str:
-    return f"{quote_name(name.schema)}.{quote_name(name.name)}" if name.schema else quote_name(name.name)
+    return quote_table(name.schema, name.name) if name.schema else quote_name(name.name)
 
 
 def restore_table_names(names: Iterable[syntax.TableName]) -> str:

@@ -8,11 +8,10 @@ bytes, big-endian, with the sign bit flipped.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Bytes, binary, fixed, latin1, stored_buffers, surrogate_unescaped
+from simulator.columns.cells import Bytes, binary, latin1, stored_buffers, surrogate_unescaped
 from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.ticdc import table_info
@@ -20,7 +19,7 @@ from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import OperationRows
 from simulator.tidb.collations import has_weights, padded, pads_spaces
-from simulator.tidb.keys import SIGN
+from simulator.tidb.keys import SIGN, big_endian
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle
 from simulator.tidb.model.types import ColumnType
@@ -37,7 +36,7 @@ def encoded_row_keys(changes: OperationRows) -> pa.Array:
     physical = rows.table_id if rows.partition_id is None else rows.partition_id
     prefix = b"t" + (physical + int(SIGN)).to_bytes(8, "big") + b"_r"
     if not has_common_handle(rows.table):
-        return base64(join(prefix, _big_endian(rows.row_id.to_numpy().view(np.uint64) ^ SIGN, rows.row_id)))
+        return base64(join(prefix, big_endian(rows.row_id.to_numpy().view(np.uint64) ^ SIGN, rows.row_id)))
     data = changes.before() if changes.operation == "DELETE" else changes.after()
     return base64(join(prefix, *(_part(rows.table, part, data) for part in _parts(rows.table))))
 
@@ -70,8 +69,8 @@ def _sorts_by_bytes(type: ColumnType) -> bool:
 def _integers(cells: pa.Array, unsigned: bool) -> pa.Array:
     numbers = cells.cast(pa.string()).cast(pa.uint64() if unsigned else pa.int64()).to_numpy()
     if unsigned:
-        return join(UINT, _big_endian(numbers, cells))
-    return join(INT, _big_endian(numbers.view(np.uint64) ^ SIGN, cells))
+        return join(UINT, big_endian(numbers, cells))
+    return join(INT, big_endian(numbers.view(np.uint64) ^ SIGN, cells))
 
 
 def _bytes(cells: pa.Array, column: Column, length: int) -> pa.Array:
@@ -85,10 +84,6 @@ def _bytes(cells: pa.Array, column: Column, length: int) -> pa.Array:
     if types.is_binary(column.type):
         return latin1(cells)
     return surrogate_unescaped(padded(cells) if pads_spaces(column.type.collation) else cells)
-
-
-def _big_endian(numbers: npt.NDArray[np.uint64], like: pa.Array) -> pa.Array:
-    return fixed(numbers.astype(">u8"), like)
 
 
 def _encode_bytes(cells: pa.Array) -> pa.Array:

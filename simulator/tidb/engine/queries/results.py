@@ -20,7 +20,7 @@ from simulator.tidb.expressions.conversions import as_text, with_shown_digits
 from simulator.tidb.expressions.expression import Evaluate, Expression, apply, place
 from simulator.tidb.expressions.number_functions import shown
 from simulator.tidb.expressions.numbers import real_text
-from simulator.tidb.expressions.texts import as_blob
+from simulator.tidb.expressions.texts import as_blob, encode
 from simulator.tidb.expressions.trees import replace_nodes, strip_parentheses
 from simulator.tidb.model.table import Table, cached_by_table
 from simulator.tidb.model.types import BIGINT, UNSIGNED_BIGINT, ColumnType, is_text
@@ -103,16 +103,12 @@ def sent(value: Expression, field: Field | None = None) -> Evaluate:
         return apply(str.encode, as_text(with_shown_digits(value)))
     if value.kind == "real" and (value.text is None or value.constant is not None):
         return apply(_sent_real, value.evaluate)
-    return apply(_encoded, as_text(value))
+    return apply(encode, as_text(value))
 
 
 def _sent_text(cell: bytes) -> bytes:
     """Return the bytes of a text; those that are not UTF-8 are lone surrogates in a cell."""
     return cell if 0xED not in cell else cell.decode("utf-8", "surrogatepass").encode("utf-8", "surrogateescape")
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _sent_real(number: float) -> bytes:
