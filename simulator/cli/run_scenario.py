@@ -234,6 +234,5 @@ def show_messages(batch: Any, schemas: SchemaManager) -> None:
     from simulator.reader.event_lines import lines  # it takes long, and few runs print their messages
     from simulator.reader.records import records_of_batch
 
-    texts = {id: schema.text for id, schema in dict(schemas.known).items()}
-    sys.stdout.write("".join(f"{line}\n" for line in lines(records_of_batch(batch), schemas=texts)))
+    sys.stdout.write("".join(f"{line}\n" for line in lines(records_of_batch(batch), schemas=schemas.texts)))
     sys.stdout.flush()

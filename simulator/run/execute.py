@@ -247,8 +247,7 @@ def rehearse(
     messages: list[Message] = []
     output = MemoryOutput(changefeed, messages)
     injections = _play(plan, output, release, seed)
-    schemas = {number: schema.text for number, schema in output.schemas.known.items()}
-    return messages, injections, schemas
+    return messages, injections, output.schemas.texts
 
 
 def rehearse_files(plan: Plan, changefeed: Changefeed, release: Release, seed: int) -> list[FileEvent]:

@@ -107,7 +107,7 @@ class StatementMessages:
         if codec.control_schemas is not None:
             entry = entry_with_ids(entry, codec.control_schemas(event.schema, self.options, self.release), manager)
         key, value = codec.message(entry, self.options, self.release)
-        return key, value, {number: schema.text for number, schema in manager.known.items()}
+        return key, value, manager.texts
 
 
 def _concerns_replicated(emitted: EmittedJob, rules: ChangefeedRules) -> bool:

@@ -104,7 +104,7 @@ class MessageWriter:
             )
             encoded = with_schema_ids(codec.encode(changes, options, self.release), manager)
             messages = codec.frame(encoded, np.arange(len(at)), options, self.release)
-            yield RewrittenRows(at, messages, _texts(manager))
+            yield RewrittenRows(at, messages, manager.texts)
 
     def watermark(self, ts: int) -> Written | None:
         """Return the message of a watermark, and the schemas that it names; None if the protocol has none."""
@@ -114,7 +114,7 @@ class MessageWriter:
             return None
         if codec.control_schemas is not None:
             entry = entry_with_ids(entry, codec.control_schemas(None, options, self.release), manager)
-        return codec.message(entry, options, self.release), _texts(manager)
+        return codec.message(entry, options, self.release), manager.texts
 
     def statement_schemas(self, databases: Iterable[str]) -> frozenset[tuple[str, ...]]:
         """Return the schemas of key and value that the statements of databases may name; none if they name none."""
@@ -202,10 +202,6 @@ class MessageWriter:
             # The table is kept with its property, so that no other can have its id.
             self._known[id(table), what] = table, find()
         return self._known[id(table), what][1]  # type: ignore[return-value]
-
-
-def _texts(manager: SchemaManager) -> Mapping[int, str]:
-    return {number: schema.text for number, schema in manager.known.items()}
 
 
 def _by_partition(rows: pa.RecordBatch, table: Table) -> Iterable[tuple[int | None, Ints]]:

@@ -123,9 +123,7 @@ def _read_of_null(table: Table, column: Column, options: CodecOptions, release: 
         return None
     messages = codec.frame(encoded, np.zeros(1, np.int64), options, release)
     keys = [None] if messages.keys is None else messages.keys.to_pylist()
-    decoding = StreamDecoder(
-        options.protocol, schemas={number: schema.text for number, schema in manager.known.items()}
-    )
+    decoding = StreamDecoder(options.protocol, schemas=manager.texts)
     events = decoding.decoded(record_batch([[0], [0], keys, messages.values.to_pylist()]))
     if not decoding.layouts:
         return None

@@ -75,6 +75,11 @@ class SchemaManager:
     assigned: dict[Schema, int | EncodeError] = field(default_factory=dict)
     """The ids given before the rows were encoded, and the errors of schemas that have none."""
 
+    @property
+    def texts(self) -> dict[int, str]:
+        """The texts of all schemas, by id."""
+        return {number: schema.text for number, schema in dict(self.known).items()}
+
     def assign(self, schemas: Iterable[Schema]) -> AssignedSchemas:
         for schema in schemas:
             if schema not in self.assigned:
