@@ -217,5 +217,5 @@ def _check_call(node: Call, expression: str) -> None:
     function = FUNCTIONS.get(node.name)
     if node.schema or function is None:
         raise _invalid(expression, f"FUNCTION {node.name.lower()} does not exist")
-    if not function.min_arguments <= len(node.arguments) <= function.max_arguments:
+    if not function.takes(len(node.arguments)):
         raise _invalid(expression, f"Incorrect parameter count in the call to native function '{node.name}'")

@@ -244,7 +244,7 @@ class QueryScope:
             raise sql_error(1305, "FUNCTION", f"{node.schema or self.database}.{name.lower()}")
         if function is None:
             raise not_simulated(f"{name}() is not computed; a constant, or its result as a literal, is accepted")
-        if not function.min_arguments <= len(node.arguments) <= function.max_arguments:
+        if not function.takes(len(node.arguments)):
             raise sql_error(1582, name.lower())
         return compile_function(node, function, self)
 

@@ -239,7 +239,7 @@ def _most_digits(operator: str, left: Expression, right: Expression) -> int:
 
 def _shown_scale(operator: str, left: Expression, right: Expression, more_digits: int) -> int:
     """Return the digits behind the point that clients are shown (pkg/types/mydecimal.go, resultFrac)."""
-    first, second = (value.scale if value.shown_scale is None else value.shown_scale for value in (left, right))
+    first, second = (value.digits_shown for value in (left, right))
     if operator == "/":
         return min(first + more_digits, MAX_SCALE)
     return min(first + second, MAX_SCALE) if operator == "*" else max(first, second)

@@ -72,7 +72,7 @@ def _shown_scale(values: Sequence[Expression]) -> int | None:
     """Return the digits behind the point that a client is shown, or None for all."""
     if all(value.shown_scale is None for value in values):
         return None
-    return max(value.scale if value.shown_scale is None else value.shown_scale for value in values)
+    return max(value.digits_shown for value in values)
 
 
 def convert_to(value: Expression, target: Expression) -> Evaluate:

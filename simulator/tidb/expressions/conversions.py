@@ -208,7 +208,7 @@ def _printer(value: Expression) -> Callable[[Any], str]:
 def with_shown_digits(value: Expression) -> Expression:
     """Return a decimal, or the text of a double, with the digits that a client is shown (tidb pkg/types/mydecimal.go,
     String)."""
-    digits = value.scale if value.shown_scale is None else value.shown_scale
+    digits = value.digits_shown
     if value.kind == "real":
         return replace(value, text=apply(lambda number: f"{number:.{digits}f}", value.evaluate), shown_scale=None)
     return decimal(apply(lambda number: decimals.quantize(number, digits), value.evaluate), digits, value.digits)

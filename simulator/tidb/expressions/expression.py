@@ -149,6 +149,11 @@ class Expression:
     shown_scale: int | None = None
     """Digits behind the point that a client is shown, if not `scale` (tidb pkg/types/mydecimal.go, resultFrac)."""
 
+    @property
+    def digits_shown(self) -> int:
+        """Digits behind the point that a client is shown."""
+        return self.scale if self.shown_scale is None else self.shown_scale
+
 
 def replace(value: Expression, **changes: Any) -> Expression:
     """Return an expression with other attributes: `dataclasses.replace`, in a tenth of its time."""
@@ -172,6 +177,10 @@ class Function:
 
     is_random: bool = False
     """Whether it has another value in each row, even of constants."""
+
+    def takes(self, count: int) -> bool:
+        """Return whether it may have so many arguments."""
+        return self.min_arguments <= count <= self.max_arguments
 
 
 UNLIMITED = 255

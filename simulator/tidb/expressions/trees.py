@@ -113,7 +113,7 @@ def uncomputable_part(node: syntax.Node) -> str:
 
 def _uncomputable_call(node: syntax.Call) -> str:
     function = FUNCTIONS.get(node.name)
-    if function is None or not function.min_arguments <= len(node.arguments) <= function.max_arguments:
+    if function is None or not function.takes(len(node.arguments)):
         return node.name.removesuffix("_FUNC")
     for place in function.literal_arguments:
         argument = strip_parentheses(node.arguments[place]) if place < len(node.arguments) else None

@@ -78,7 +78,7 @@ def value_type(value: Expression) -> ColumnType:
         return value.column_type
     type = TYPES.get(value.kind, SHORT_TEXT)
     if value.kind == "decimal":
-        scale = value.scale if value.shown_scale is None else value.shown_scale
+        scale = value.digits_shown
         return replace(type, length=value.digits or 65, decimal=scale)
     return replace(type, decimal=value.scale) if value.kind in ("datetime", "time") else type
 
