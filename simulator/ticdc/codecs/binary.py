@@ -13,8 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.columns.cells import Bytes, Mask, Offsets, Places, binary, latin1, stored_buffers
+from simulator.columns.cells import Bytes, Mask, Offsets, Places, binary, latin1, stored_buffers, surrogate_unescaped
 from simulator.ticdc.codecs.json_text import join, shift_offsets
+from simulator.tidb.model.types import ColumnType, is_binary
+
+
+def sent_bytes(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return the bytes of texts and of byte strings."""
+    return latin1(cells) if is_binary(type) else surrogate_unescaped(cells)
 
 
 def surrogate_escaped(cells: pa.Array) -> pa.Array:

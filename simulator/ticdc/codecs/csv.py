@@ -316,7 +316,7 @@ def handle_texts(changes: OperationRows) -> pa.Array:
     table = changes.rows.table
     if not has_common_handle(table):
         return decimal(changes.rows.row_id)
-    image = changes.before() if changes.operation == "DELETE" else changes.after()
+    image = changes.last()
     parts = next(index.columns for index in table.indexes if index.primary)
     listed = [piece for part in parts for piece in (b", ", _part(table, part, image))]
     return join(b"{", *listed[1:], b"}")

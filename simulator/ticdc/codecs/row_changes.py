@@ -22,11 +22,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import buffers, fixed, latin1, lengths, surrogate_unescaped
+from simulator.columns.cells import buffers, fixed, lengths
 from simulator.columns.row_image import Image, split
 from simulator.errors import NotSimulatedError
 from simulator.releases import Release
 from simulator.ticdc.codecs import wire_numbers
+from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import join, scatter
 from simulator.ticdc.older_rows import has_marks, without_marks
@@ -205,6 +206,10 @@ class OperationRows:
     def after(self) -> Image:
         return self._image("after")
 
+    def last(self) -> Image:
+        """Return the images of the rows after the changes, or before a DELETE."""
+        return self.before() if self.operation == "DELETE" else self.after()
+
     def _image(self, side: str) -> Image:
         if side not in self._images:
             self._images[side] = split(getattr(self.rows, side), self.columns)
@@ -332,7 +337,7 @@ def _encoded(cells: pa.Array, type: ColumnType) -> pa.Array:
             )
         case "vector":
             return _vectors(cells)
-    content = latin1(cells) if types.is_binary(type) else surrogate_unescaped(cells)
+    content = sent_bytes(cells, type)
     sizes = fixed(lengths(content).astype("<u4"), content)
     return pc.binary_join_element_wise(sizes, content, pa.scalar(b"", pa.binary()))
 

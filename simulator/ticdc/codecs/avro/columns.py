@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.avro import numbers
+from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.debezium.schemas import escaped_member
 from simulator.ticdc.codecs.json_members import Piece
@@ -116,4 +116,4 @@ def value_pieces(cells: pa.Array, type: ColumnType, avro: AvroType, whole_bits: 
         return [*numbers.sized(numbers.decimals(cells, max(type.decimal, 0)))]
     if family == "enum":
         wire_numbers.require_enum_members(cells, type, "CDC:ErrAvroEncodeFailed", "encode to avro native data")
-    return [*numbers.sized(latin1(cells) if types.is_binary(type) else surrogate_unescaped(cells))]
+    return [*numbers.sized(sent_bytes(cells, type))]

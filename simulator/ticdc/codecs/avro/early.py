@@ -20,11 +20,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import latin1, surrogate_unescaped
+from simulator.columns.cells import surrogate_unescaped
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.avro import numbers
+from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.time_zone import has_zone, to_instants
@@ -141,7 +142,7 @@ def value_pieces(cells: pa.Array, column: Column, union: bool, release: Release,
             return _decimals(cells)
         case "integer" | "year":
             return [numbers.integers(cells, type.unsigned)]
-    return [*numbers.sized(latin1(cells) if types.is_binary(type) else surrogate_unescaped(cells))]
+    return [*numbers.sized(sent_bytes(cells, type))]
 
 
 def _reject_type(column: Column, union: bool, release: Release) -> None:

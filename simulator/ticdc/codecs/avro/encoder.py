@@ -116,7 +116,7 @@ def _early_record(
 ) -> pa.Array:
     if changes.operation == "DELETE" and not keys:
         return pa.repeat(pa.scalar(b"", pa.binary()), len(changes.rows.commit_ts))
-    image = changes.before() if changes.operation == "DELETE" else changes.after()
+    image = changes.last()
     pieces: list[Piece] = [HEADER]
     for place, column in columns:
         cells, union = image.cells(place), early.is_union(column, handle, release)
@@ -168,7 +168,7 @@ def _reject_deletes(rows: RowChanges, options: CodecOptions, release: Release) -
 
 
 def _key(changes: OperationRows, key_fields: Sequence[AvroField], release: Release) -> pa.Array:
-    image = changes.before() if changes.operation == "DELETE" else changes.after()
+    image = changes.last()
     return join(HEADER, *_pieces(key_fields, image, release), null=b"")
 
 

@@ -37,7 +37,7 @@ def encoded_row_keys(changes: OperationRows) -> pa.Array:
     prefix = b"t" + (physical + int(SIGN)).to_bytes(8, "big") + b"_r"
     if not has_common_handle(rows.table):
         return base64(join(prefix, big_endian(rows.row_id.to_numpy().view(np.uint64) ^ SIGN, rows.row_id)))
-    data = changes.before() if changes.operation == "DELETE" else changes.after()
+    data = changes.last()
     return base64(join(prefix, *(_part(rows.table, part, data) for part in _parts(rows.table))))
 
 

@@ -197,7 +197,7 @@ def _encode_keys(changes: OperationRows, options: CodecOptions, release: Release
             column for column in table.columns if column.name in names and (selected is None or column.name in selected)
         )
         schema = b',"schema":' + key_schema(table, described, has_extension(options, release), release)
-    image = changes.before() if changes.operation == "DELETE" else changes.after()
+    image = changes.last()
     head, tail = b'{"payload":{', b"}" + schema + b"}"
     if not handle:
         return pa.repeat(pa.scalar(head + tail, pa.binary()), image.rows)

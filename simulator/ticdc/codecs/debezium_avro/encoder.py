@@ -21,12 +21,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import fixed, latin1, surrogate_unescaped
+from simulator.columns.cells import fixed
 from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.avro import numbers
 from simulator.ticdc.codecs.avro.numbers import long, string
+from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.debezium.encoder import OPERATIONS, once_a_transaction
 from simulator.ticdc.codecs.debezium.schemas import CLUSTER, connect_type, null_cell
@@ -88,7 +89,7 @@ def schema(rows: RowChanges, of_values: bool, options: CodecOptions, release: Re
 
 
 def _key(changes: OperationRows, options: CodecOptions, release: Release) -> pa.Array:
-    image = changes.before() if changes.operation == "DELETE" else changes.after()
+    image = changes.last()
     columns = schemas.key_columns(changes.rows.table, release)
     return join(HEADER, *_record(columns, changes.rows.table, image, options, release), null=b"")
 
@@ -260,7 +261,7 @@ def _pieces(cells: pa.Array, column: Column, options: CodecOptions, release: Rel
             return numbers.sized(numbers.decimals(cells, max(type.decimal, 0)))
         case "datetime":
             return numbers.sized(timestamp_format(column, release, options.time_zone)(cells, type))
-    return numbers.sized(latin1(cells) if types.is_binary(type) else surrogate_unescaped(cells))
+    return numbers.sized(sent_bytes(cells, type))
 
 
 def _require_signed(cells: pa.Array) -> None:

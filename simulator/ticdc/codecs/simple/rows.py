@@ -8,12 +8,12 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import latin1, surrogate_unescaped
+from simulator.columns.cells import latin1
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.binary import base64
+from simulator.ticdc.codecs.binary import base64, sent_bytes
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import (
     Converter,
@@ -153,7 +153,7 @@ def _mistaken(type: ColumnType, taken: ColumnType, zone: str, release: Release) 
             return lambda cells, type: located(pc.if_else(cells.is_valid(), b"", cells), type)
         return lambda cells, type: located(escape(_plain(cells, type), release.simple_short_escapes), type)
     if kind == "bytes" and has_binary_flag(taken):
-        return lambda cells, type: base64(latin1(cells) if types.is_binary(type) else surrogate_unescaped(cells))
+        return lambda cells, type: base64(sent_bytes(cells, type))
     if kind == "bytes" or type.name == "timestamp":
         return lambda cells, type: escape(_plain(cells, type), release.simple_short_escapes)
     return _converter(type, zone, release)
