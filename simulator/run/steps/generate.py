@@ -33,8 +33,7 @@ from simulator.tidb.engine.session import Session, committed_transaction, table_
 from simulator.tidb.engine.upstream import Upstream, upstream_of
 from simulator.tidb.engine.writes.direct_writes import changed_rows, delete_rows, insert_rows, update_rows
 from simulator.tidb.engine.writes.rows import Location
-from simulator.tidb.expressions.over_columns import places_of
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, places_of
 from simulator.tidb.model.types import family
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.definitions import TableName

@@ -24,7 +24,7 @@ from simulator.tidb.expressions.datums import cast_to_column, column_cell, datum
 from simulator.tidb.expressions.expression import Context, Evaluate, Expression, place
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.trees import definition_tree, find_column, parse_expression
-from simulator.tidb.model.table import Cells, Column, Table, cached_by_table, visible_columns
+from simulator.tidb.model.table import Cells, Column, Table, cached_by_table, places_of
 from simulator.tidb.syntax.expressions import names_in
 
 BATCH = 1 << 16
@@ -185,12 +185,6 @@ class TableScope:
 
     def other(self, node: syntax.Node, operand: syntax.Node | None = None) -> Expression:
         raise AssertionError("checked before")
-
-
-@cached_by_table
-def places_of(table: Table) -> dict[str, int]:
-    """Return the places of the visible columns in rows, by name."""
-    return {column.name: number for number, column in enumerate(visible_columns(table))}
 
 
 @cached_by_table

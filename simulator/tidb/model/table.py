@@ -288,6 +288,12 @@ def cached_by_table(compute: Callable[[Table], Result]) -> Callable[[Table], Res
 
 
 @cached_by_table
+def places_of(table: Table) -> dict[str, int]:
+    """Return the places of the visible columns in rows, by name."""
+    return {column.name: number for number, column in enumerate(visible_columns(table))}
+
+
+@cached_by_table
 def mark_place(table: Table) -> int | None:
     """Return the place, in rows, of the time at which a row was marked as deleted; None without SOFTDELETE."""
     if table.soft_delete is None:

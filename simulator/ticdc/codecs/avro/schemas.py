@@ -25,7 +25,7 @@ from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.wire_numbers import go_float
 from simulator.tidb.ddl.defaults import stored_expression
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, places_of
 
 NAMESPACE = "default"
 """The changefeed's namespace."""
@@ -115,7 +115,7 @@ def _fields(
         raise EncodeError(
             f"TiCDC {release.name} sends the hidden columns of functional indexes in Avro; that is not simulated"
         )
-    places = {column.name: place for place, column in enumerate(table_info.visible_columns(table))}
+    places = places_of(table)
     within = key_columns(table, release) if keys else None
     columns = [
         column

@@ -31,7 +31,7 @@ from simulator.ticdc.codecs.json_text import escape, is_plain, quoted
 from simulator.ticdc.older_rows import UNTYPED, later_columns
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, places_of
 from simulator.tidb.model.types import ColumnType
 
 
@@ -71,7 +71,7 @@ def canal_columns(
     """
     later = later_columns(table, release)
     handle, visible = table_info.handle_columns(table, release), table_info.visible_columns(table)
-    places = {column.name: place for place, column in enumerate(visible)}
+    places = places_of(table)
     candidates = table.columns if release.canal_virtual_columns else visible
     return tuple(
         _column(

@@ -56,7 +56,7 @@ from simulator.ticdc.codecs.schema_registry import HEADER
 from simulator.ticdc.codecs.wire_numbers import to_float64
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, places_of
 from simulator.tso import LOGICAL_BITS
 
 NULL, PRESENT = b"\x00", b"\x02"
@@ -136,7 +136,7 @@ def _record(
     columns: Sequence[Column], table: Table, image: Image, options: CodecOptions, release: Release
 ) -> list[Piece]:
     """Return the pieces of the columns; virtual ones are null."""
-    places = {column.name: place for place, column in enumerate(visible_columns(table))}
+    places = places_of(table)
     pieces: list[Piece] = []
     for column in columns:
         if column.name not in places:

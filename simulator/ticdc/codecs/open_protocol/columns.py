@@ -34,7 +34,7 @@ from simulator.ticdc.codecs.json_text import escape, is_plain, is_raw_plain, quo
 from simulator.ticdc.older_rows import OBJECTS, is_untyped, later_columns
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, places_of
 from simulator.tidb.model.types import ColumnType
 
 
@@ -65,7 +65,7 @@ def _members(
     later = later_columns(table, release)
     handle = table_info.handle_columns(table, release)
     marked = table_info.unique_not_null_columns(table) if release.open_marks_unique else handle
-    place = {column.name: place for place, column in enumerate(table_info.visible_columns(table))}
+    place = places_of(table)
     for column in _columns_in_order(table, release):
         if selected is None or column.name in selected:
             head = _head(column, bits[column.name], column.name in marked, release)

@@ -29,7 +29,7 @@ from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges, RowChe
 from simulator.ticdc.codecs.simple.mistaken import EncodedAs, encoded_as, has_binary_flag, value_kind
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, places_of
 from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
@@ -116,10 +116,7 @@ def sent_columns(
 ) -> list[SentColumn]:
     """Return the columns that column selectors leave, in the order of their names in messages."""
     handle, visible = table_info.handle_columns(table, release), table_info.visible_columns(table)
-    places, encoded = (
-        {column.name: place for place, column in enumerate(visible)},
-        encoded_as(table, told, in_avro, release),
-    )
+    places, encoded = places_of(table), encoded_as(table, told, in_avro, release)
     columns = [
         SentColumn(
             places.get(column.name),

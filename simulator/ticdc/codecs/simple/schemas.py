@@ -14,7 +14,7 @@ from simulator.ticdc.codecs.row_changes import TableInfo
 from simulator.tidb.ddl.defaults import stored_expression, stored_value
 from simulator.tidb.ddl.hidden_columns import VarString, hidden_columns
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, Table, row_id_column, visible_columns
+from simulator.tidb.model.table import Column, Table, places_of, row_id_column
 from simulator.tidb.model.types import ColumnType
 
 UNSPECIFIED = "unspecified"
@@ -119,7 +119,7 @@ def _marked_columns(table: Table, placed: Sequence[Column]) -> tuple[str, ...]:
 
     TiCDC takes places among visible columns for places among all those `placed`.
     """
-    places = {column.name: place for place, column in enumerate(visible_columns(table))}
+    places = places_of(table)
     unique = [name for index in table.indexes if index.unique for name in (column.name for column in index.columns)]
     at = (placed[places[name]].name for name in (*table.primary_key, *unique) if name in places)
     return tuple(name for name in at if name in table.primary_key)

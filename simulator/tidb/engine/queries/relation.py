@@ -28,8 +28,8 @@ from simulator.tidb.expressions.expression import (
 )
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.moments import as_datetime, of_datetime
-from simulator.tidb.expressions.over_columns import places_of, table_column
-from simulator.tidb.model.table import INTERNAL_COLUMNS, ROW_ID, Column, Table, cached_by_table
+from simulator.tidb.expressions.over_columns import table_column
+from simulator.tidb.model.table import INTERNAL_COLUMNS, ROW_ID, Column, Table, cached_by_table, places_of
 from simulator.tidb.model.types import BIGINT
 from simulator.tidb.storage.row_keys import row_id
 from simulator.tidb.storage.tables import StoredTable

@@ -31,7 +31,7 @@ from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.expression import Evaluate
 from simulator.tidb.expressions.json_documents import typed_cell
-from simulator.tidb.expressions.over_columns import generated_value, places_of, table_expression
+from simulator.tidb.expressions.over_columns import generated_value, table_expression
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import (
     ORIGIN_TS,
@@ -41,6 +41,7 @@ from simulator.tidb.model.table import (
     Table,
     cached_by_table,
     is_array,
+    places_of,
     visible_columns,
 )
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, family
