@@ -220,7 +220,7 @@ class ServedChangefeed:
             self.live.advance(now_ms)
         if final:
             self.live.resolve()
-        self.checkpoint_ts = self.spec.target_ts if self._reached else max(self.checkpoint_ts, self.live.watermark)
+        self.checkpoint_ts = self.spec.target_ts if self._reached else max(self.checkpoint_ts, self.live.checkpoint_ts)
 
     def _reopen(self) -> None:
         """Begin again at the checkpoint."""

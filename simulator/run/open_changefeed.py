@@ -84,6 +84,9 @@ class OpenChangefeed:
         self._resolved_interval_ms = output.changefeed.checkpoint_interval_ms(resolved_interval_ms)
         self._seed = seed
         self._resolved_ms = 0
+        self._statement_ts = 0
+        """The commit-ts of the last statement that was sent."""
+
         self._reporter = Reporter(None)
         self.faults = InjectedFaults((), seed, stays_open=True)
         self._bootstraps = Bootstraps()
@@ -108,6 +111,13 @@ class OpenChangefeed:
         self.deliver()
         watermark = tso.compose(self._resolved_ms or self.position.start_ms)
         return self.faults.checkpoint if self.faults.holds_back(watermark) else watermark
+
+    @property
+    def checkpoint_ts(self) -> int:
+        """Where it would go on after a restart: at the last watermark, or at the last statement, before which everything was
+        sent (tiflow: cdc/owner/ddl_manager.go)."""
+        checkpoint_ts = max(self.watermark, self._statement_ts)
+        return self.faults.checkpoint if self.faults.holds_back(checkpoint_ts) else checkpoint_ts
 
     def play(self, *steps: ScenarioStep) -> list[StepResult]:
         """Play steps with the watermarks of their time, and return their results.
@@ -370,6 +380,7 @@ class OpenChangefeed:
         self._resolved_ms = max(
             [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
         )
+        self._statement_ts = max([self._statement_ts, *(job.commit_ts for part in results for job in part.jobs)])
         if len(ends) > 1:
             self.output.in_order_of(count, ends)
 

@@ -330,3 +330,24 @@ def test_a_test_creates_changefeeds_of_its_own(ticdc_server: ServedDatabase, con
 def test_they_are_gone_in_the_next_one(ticdc_server: ServedDatabase) -> None:
     assert [feed.spec.name for feed in ticdc_server.changefeeds.list()] == ["default"]
     assert isinstance(ticdc_server.changefeeds.get("default"), ServedChangefeed)
+
+
+@pytest.mark.parametrize("release", ["v8.5.3", "v6.5.6", "new:v8.5.7"])
+def test_a_resumed_changefeed_never_goes_back_behind_a_watermark(release: str, connect: Connect) -> None:
+    """DDL brings watermarks, too, or none, as the release does."""
+    with TiCDC(release, databases=()) as ticdc, TiCDCServer(ticdc) as server:
+        client, feed = connect(server.port), server.changefeeds.create("feed", CANAL)
+        client.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+        for number in range(2, 6):
+            client.run(f"ALTER TABLE t ADD c{number} INT", f"INSERT INTO t (id) VALUES ({number})")
+            server.changefeeds.pause("feed")
+            server.changefeeds.resume("feed")
+        events, checkpoint_ts = feed.events(), feed.checkpoint_ts
+    highest = 0
+    for event in events:
+        if isinstance(event, Watermark):
+            assert event.ts >= highest
+            highest = event.ts
+        else:
+            assert event.commit_ts > highest
+    assert ids(events)[-1] == 5 and checkpoint_ts == highest
