@@ -5,7 +5,6 @@ python tests/page/pictures.py docs
 
 from __future__ import annotations
 
-import shutil
 import sys
 from base64 import b64decode
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from playwright.sync_api import sync_playwright
-from support.page import Served
+from support.page import CHROMIUM, Served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
@@ -39,7 +38,7 @@ URI = "kafka://127.0.0.1:9092/shop?protocol={}&partition-num=3"
 def main(directory: Path) -> None:
     """Write three pictures."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         served = Served(sink_uri=URI.format("canal-json&enable-tidb-extension=true"), config=CONFIG)
         served.run("CREATE DATABASE shop")
         tab = browser.new_page(viewport={"width": 1180, "height": 560}, reduced_motion="reduce")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import shutil
 import threading
 import time
 from collections.abc import Mapping
@@ -18,6 +19,9 @@ from simulator.openapi.server import HttpServer, application
 from simulator.page.routes import Page
 
 URI = "kafka://127.0.0.1:9092/ticdc?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+"""The browser of Debian, or of a machine of GitHub; None without one."""
 
 
 class Served:
