@@ -242,7 +242,10 @@ class Changefeeds:
             if (spec.namespace, spec.name) in self._feeds:
                 continue
             sent = list[Message]()
-            output = Output(self.compiled(spec), messages=sent)
+            try:
+                output = Output(self.compiled(spec), messages=sent)
+            except ChangefeedError as error:
+                raise ChangefeedError(f"changefeed {spec.id}: {error.text}", error.code) from None
             live = OpenChangefeed(output, self._release, spec.start_ts, keep_history=False)
             feed = self._added(spec, live, sent, 0)
             feed.stream.is_open = False

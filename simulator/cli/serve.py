@@ -52,6 +52,8 @@ def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool
     if options["resume"] and options["data"] is None:
         raise UserError("--resume needs --data DIR, which a server before has written")
     api_port = API_PORT if options["ui"] and options["api_port"] is None else options["api_port"]
+    if options["api_names"] and api_port is None:
+        raise UserError(f"--api-name {options['api_names'][0]} needs --api-port PORT: nothing is served without it")
     if options["api_host"] is not None and api_port is None:
         raise UserError(f"--api-host {options['api_host']} needs --api-port PORT: nothing is served without it")
     if options["console"] and options["fixtures"] is not None:
@@ -114,11 +116,14 @@ def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool
             from simulator.openapi.server import HttpServer, application
 
             api_host = options["api_host"] or "127.0.0.1"
-            app = application(server, page.routes if page is not None else (), api_host)
+            names = (api_host, *options["api_names"])
+            app = application(server, page.routes if page is not None else (), names)
             http = HttpServer(app, api_host, api_port, "--api-port" if assumed_uri is None else "--port")
             stack.callback(http.close)
         with signals.stop_gracefully() as stop:
-            asyncio.run(_serve(server, http, page, ticdc, passwords or ("root",), stop, browser))
+            nowhere = not (options["sink_uri"] or options["console"] or options["fixtures"] or options["ui"])
+            about = ticdc.describe() + ", sent nowhere without --sink-uri" * nowhere
+            asyncio.run(_serve(server, http, page, about, passwords or ("root",), stop, browser))
         server.server.close()
         if isinstance(server.database.failure, EncodeError):
             raise server.database.failure
@@ -134,7 +139,7 @@ async def _serve(
     server: TiCDCServer,
     http: HttpServer | None,
     page: Page | None,
-    ticdc: TiCDC,
+    about: str,
     users: Collection[str],
     stop: signals.StopRequest,
     browser: bool,
@@ -142,7 +147,7 @@ async def _serve(
     def listening() -> None:
         who = f"{noun(len(users), 'user')} {', '.join(users)}"
         api = "" if http is None else f"; API: {http.url}" if page is None else f"; page: {http.url}/"
-        show_lines([f"{ticdc.describe()}; MySQL clients: {server.host}:{server.port}, {who}{api}; Ctrl-C ends"])
+        show_lines([f"{about}; MySQL clients: {server.host}:{server.port}, {who}{api}; Ctrl-C ends"])
         sys.stdout.flush()
         if http is not None and browser:
             asyncio.get_running_loop().run_in_executor(None, webbrowser.open, f"{http.url}/")

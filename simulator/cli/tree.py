@@ -275,6 +275,9 @@ def shell(force: bool, **options: Any) -> int:
     help="Serve TiCDC's OpenAPI v2 there, for curl and cdc cli; 0 takes a free one.",
 )
 @click.option("--api-host", metavar="ADDRESS", help="Where the API listens.  [default: 127.0.0.1]")
+@click.option(
+    "--api-name", "api_names", multiple=True, metavar="NAME", help="A name with dots by which clients may call the API."
+)
 @click.option("--ui", is_flag=True, help="Serve a page at / of the API's port, by default 8300: SQL, and the streams.")
 @click.option("--resume", is_flag=True, help="With --data: send what the last server has not sent.")
 @click.option(

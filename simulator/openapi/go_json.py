@@ -35,6 +35,9 @@ RANGES = {
 
 NANOSECONDS = 10**9
 
+MOST_DIGITS = 400
+"""Of an integer; more fit into no type of Go."""
+
 
 class BodyError(ValueError):
     """A body that Go refuses; the text is Go's."""
@@ -60,16 +63,20 @@ def parse(body: bytes) -> Any:
     if not text:
         raise BodyError("EOF")
     try:
-        value, _ = json.JSONDecoder(parse_constant=_no_constant).raw_decode(text)
+        value, _ = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer).raw_decode(text)
     except json.JSONDecodeError as error:
         rest = text[error.pos :].lstrip(" \t\r\n")
         unfinished = not rest or error.msg.startswith("Unterminated")
         raise BodyError("unexpected EOF" if unfinished else _invalid(rest[0])) from None
     except RecursionError:
         raise BodyError("exceeded max depth") from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise BodyError(str(error)) from None
     return _without_surrogates(value) if "\\ud" in text.lower() else value
+
+
+def _integer(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise BodyError(f"json: cannot unmarshal number {text[:20]}… of {len(text):,} digits into Go value")
+    return int(text)
 
 
 def _no_constant(name: str) -> Any:

@@ -12,7 +12,7 @@ import logging
 import re
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
@@ -45,11 +45,12 @@ LOG.addFilter(lambda record: "graceful shutdown" not in record.getMessage())
 """Answers that last until the end, such as a page's events, are cut short then."""
 
 
-def application(served: TiCDCServer, more: Sequence[BaseRoute] = (), host: str = "127.0.0.1") -> Starlette:
-    """Return the ASGI application with TiCDC's OpenAPI, and with more routes; `host` is where it listens."""
+def application(served: TiCDCServer, more: Sequence[BaseRoute] = (), names: Collection[str] = ()) -> Starlette:
+    """Return the ASGI application with TiCDC's OpenAPI, and with more routes. `names` are those with a dot by which clients
+    may call the server."""
     return Starlette(
         routes=[*routes(served), *more],
-        middleware=[Middleware(Guard, host=host)],
+        middleware=[Middleware(Guard, names=names)],
         exception_handlers={HTTPException: _refused},
     )
 
@@ -57,14 +58,14 @@ def application(served: TiCDCServer, more: Sequence[BaseRoute] = (), host: str =
 class Guard:
     """Refuses requests of web pages from elsewhere, and bodies above LARGEST_BODY."""
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
-        self._app, self._host = app, host
+    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
+        self._app, self._names = app, names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if why := refused(Headers(scope=scope), self._host):
+        if why := refused(Headers(scope=scope), self._names):
             await refusal("CDC:ErrUnauthorized", why, 403)(scope, receive, send)
             return
         received = 0
@@ -80,17 +81,18 @@ class Guard:
         await self._app(scope, limited, send)
 
 
-def refused(headers: Headers, host: str) -> str:
+def refused(headers: Headers, names: Collection[str]) -> str:
     """Return why a request is refused; an empty text if it is not.
 
     Host is an address or a name without a dot, such as `localhost` or that of a container, which no site of the
-    internet has, or where the server listens. Origin is that of a page of this server, if it is there.
+    internet has, or one of `names`. Origin is that of a page of this server, if it is there.
     """
     hosts, origins = headers.getlist("host"), headers.getlist("origin")
     found = HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
     name = found and (found[1] or found[2])
-    if not name or not (name == host or "." not in name or _is_address(name)):
-        return f"Host is {', '.join(hosts) or 'missing'}: it has to be an address, localhost, or a name without a dot"
+    if not name or not (name in names or "." not in name or _is_address(name)):
+        accepted = "an address, localhost, a name without a dot, or one of --api-name"
+        return f"Host is {', '.join(hosts) or 'missing'}: it has to be {accepted}"
     if any(origin != f"http://{hosts[0]}" for origin in origins):
         return f"Origin is {', '.join(origins)}: pages of other sites are not answered"
     return ""

@@ -76,6 +76,7 @@ class Page:
         self._sends = sends
         self._wakers: set[asyncio.Event] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
         self._run = uuid.uuid4().hex
         self._watching: dict[str, int] = {}
         """The streams of each session."""
@@ -97,7 +98,9 @@ class Page:
         ]
 
     async def close(self) -> None:
-        """Stop the TiDBs that the page has started."""
+        """End the streams of events, and stop the TiDBs that the page has started."""
+        self._closed = True
+        self._wake_all()
         await self._tidbs.close()
         self._loop = None
 
@@ -171,7 +174,7 @@ class Page:
         seen = self._states()
         try:
             yield _event("hello", self._run)
-            while True:
+            while not self._closed:
                 waker.clear()
                 for number, (tidb, changefeed, _) in enumerate(streams):
                     feed = tidb.feed(changefeed)

@@ -7,10 +7,11 @@ import socket
 from collections.abc import Callable
 
 import pytest
+from starlette.datastructures import Headers
 from support.openapi import Api
 
 from simulator.errors import UserError
-from simulator.openapi.server import LARGEST_BODY, HttpServer
+from simulator.openapi.server import LARGEST_BODY, HttpServer, refused
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8300", "[::1]:8300", "localhost:8300", "cdc", "10.0.0.3"])
@@ -26,6 +27,18 @@ def test_a_site_whose_name_was_bound_to_loopback_is_not_answered(api: Api, host:
     """DNS rebinding: the browser sends the name of the site that made the request."""
     assert api.ask("DELETE", "/changefeeds/default", headers={"Host": host}).status == 403
     assert api.ask("GET", "/changefeeds/default").status == 200
+
+
+def test_a_name_that_the_server_was_told_is_answered() -> None:
+    asks = Headers({"host": "host.docker.internal:8300"})
+    assert refused(asks, ("host.docker.internal",)) == ""
+    assert refused(asks, ("docker.internal",)).endswith("a name without a dot, or one of --api-name")
+
+
+@pytest.mark.parametrize("digits", [21, 401, 5_000])
+def test_a_number_of_any_length_is_refused_or_read(api: Api, digits: int) -> None:
+    answer = api.ask("POST", "/changefeeds", f'{{"sink_uri": "blackhole://", "start_ts": {"9" * digits}}}'.encode())
+    assert answer.status == 400 and "cannot unmarshal number" in answer.text
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "https://127.0.0.1:8300", "null", "http://127.0.0.1", ""])

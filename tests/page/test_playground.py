@@ -62,8 +62,11 @@ def test_a_playground_serves_its_page_until_ctrl_c(start: Start) -> None:
     messages = [get(page, f"/ui/message?tidb=0&changefeed=default&number={number}") for number in range(60)]
     insert = next(message for message in messages if '"event": "INSERT"' in message)
     assert "handle key   id" in insert
-    process.send_signal(signal.SIGINT)
-    assert (process.wait(20), process.communicate()[1]) == (0, "")
+    with socket.create_connection(tuple(page.split(":")), 20) as watching:
+        watching.sendall(f"GET /ui/events?session=one&stream=0/default/0 HTTP/1.1\r\nHost: {page}\r\n\r\n".encode())
+        assert b"event: hello" in watching.recv(1 << 16) + watching.recv(1 << 16)
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(20), process.communicate()[1]) == (0, "")
 
 
 def test_a_port_that_is_taken_is_one_line(start: Start) -> None:

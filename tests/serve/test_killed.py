@@ -89,6 +89,7 @@ def test_kill_and_sigterm_end_a_statement_that_runs(said: Path, start: Start, co
     assert server.wait(15) == 0
     for thread in last:
         thread.join(10)
+    assert "topic ticdc, sent nowhere without --sink-uri; MySQL" in said.read_text()
     assert "stopped; everything up to" in said.read_text()
 
 
