@@ -76,6 +76,8 @@ class Changefeeds:
         self._feeds: dict[tuple[str, str], ServedChangefeed] = {}
         self._holding: ServedChangefeed | None = None
         self._listeners: list[Callable[[], None]] = []
+        self.clock: Callable[[], int] = lambda: 0
+        """Returns milliseconds since 1970, or 0 where time is simulated."""
 
     # -- what users do -------------------------------------------------------------------------------------------------
 
@@ -303,9 +305,9 @@ class Changefeeds:
 
     @property
     def now_ms(self) -> int:
-        """The first millisecond without an event."""
+        """The first millisecond without an event, or that of the clock."""
         held = self._holding.live.position.now_ms if self._holding is not None and self._holding.runs else 0
-        return max(self.history.now_ms, held)
+        return max(self.history.now_ms, held, self.clock())
 
     @property
     def now_ts(self) -> int:

@@ -318,7 +318,7 @@ def serve(assumed_uri: str | None = None, browser: bool = False, **options: Any)
 def playground(context: click.Context, /, sink_uri: str | None, port: int, no_browser: bool, **options: Any) -> int:
     """A page with SQL at the left, and at the right the messages that TiCDC makes of it.
 
-    It is on a fresh TiDB, which MySQL clients reach, too. No Kafka is contacted: the sink-uri says which protocol and
+    The page has a fresh TiDB, which MySQL clients reach, too. No Kafka is contacted: the sink-uri says which protocol and
     which partitions the first changefeed has. Ctrl-C ends it, and nothing is kept.
 
     \b

@@ -62,6 +62,8 @@ class SharedDatabase:
         self.rows.processes = self._processes
         self._connecting = threading.Lock()
         self._clock, self._data, self.refuses = clock, data, refuses
+        if clock is not None:
+            changefeeds.clock = clock
         self._global_settings: Mapping[str, str] = {} if data is None else data.global_settings
         self.running = RunningStatement()
         self._last_number = 0
@@ -120,8 +122,7 @@ class SharedDatabase:
     @property
     def now_ms(self) -> int:
         """The millisecond of the next commit."""
-        now_ms = self.changefeeds.now_ms
-        return now_ms if self._clock is None else max(now_ms, self._clock())
+        return self.changefeeds.now_ms
 
     @property
     def failure(self) -> SimulatorError | None:
