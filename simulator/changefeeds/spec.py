@@ -63,8 +63,7 @@ def compiled(
         as_kafka = compiled(kafka if asks else None, config, release, f"{kafka}&protocol=open-protocol", time_zone)
         return replace(as_kafka, scheme=BLACKHOLE, sink_uri=sink_uri)
     if isinstance(config, Mapping):
-        lines = (f"{json.dumps(key)} = {_toml(value)}\n" for key, value in config.items())
-        return load(sink_uri, "".join(lines), release, assumed=assumed, time_zone=time_zone)
+        return load(sink_uri, config_text(config), release, assumed=assumed, time_zone=time_zone)
     if isinstance(config, str) and ("\n" in config or "=" in config):
         return load(sink_uri, config, release, assumed=assumed, time_zone=time_zone)
     return load_file(sink_uri, config, release, assumed, time_zone)
@@ -78,6 +77,11 @@ def require_no_rule_file(config: Mapping[str, Any] | str | None) -> None:
     rules = table.get("rules") if isinstance(table, Mapping) else None
     if isinstance(rules, list | tuple) and any(str(rule).strip().startswith("@") for rule in rules):
         raise ChangefeedError("filter rules in a file are not read by a server", "CDC:ErrFilterRuleInvalid")
+
+
+def config_text(config: Mapping[str, Any]) -> str:
+    """Return the text of a changefeed.toml."""
+    return "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in config.items())
 
 
 def _toml(value: object) -> str:

@@ -254,11 +254,20 @@ def _shown(field: ConfigField, value: Any, release: Release) -> Any:
         return [shown_document(row, release, field.inner) for row in value]
     if field.inner and value is not None:
         return shown_document(value, release, field.inner)
-    if not isinstance(value, str):
+    return masked(field.name, value)
+
+
+def masked(name: str, value: Any) -> Any:
+    """Return a value of a changefeed.toml, or of its document, by its name, with the secrets in it masked."""
+    if isinstance(value, dict):
+        return {name: masked(name, inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [masked(name, inner) for inner in value]
+    if not isinstance(value, str) or not value:
         return value
-    if value and is_secret(field.name):
+    if is_secret(name):
         return MASK
-    return masked_uri(value) if field.name in ADDRESSES else value
+    return masked_uri(value) if name.lower().replace("-", "_") in ADDRESSES else value
 
 
 ADDRESSES = frozenset(("schema_registry", "claim_check_storage_uri", "sasl_oauth_token_url", "storage"))

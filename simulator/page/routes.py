@@ -20,9 +20,11 @@ from starlette.routing import Route
 
 from simulator.api.server import TiCDCServer
 from simulator.changefeeds.served import ServedChangefeed
-from simulator.changefeeds.spec import ChangefeedSpec
+from simulator.changefeeds.spec import ChangefeedSpec, config_text
 from simulator.errors import SimulatorError, SqlError, UserError
 from simulator.faults import FAULTS
+from simulator.files import parse_toml
+from simulator.openapi.replica_config import masked, masked_uri
 from simulator.page import scripts
 from simulator.page.comparison import compare_feeds
 from simulator.page.messages import Decoded, Feed, message_members
@@ -297,15 +299,15 @@ class Page:
         return {"sql": opened.sql, "tidb": made.number, "changefeed": changefeed.spec.name}
 
     async def save(self, request: Request) -> Body:
-        """Return what was executed as files: the suffix of each, and its text."""
+        """Return what was executed as files: the suffix of each, and its text. Secrets of the changefeed are masked."""
         tidb, changefeed = self._chosen(request)
         if request.query_params["format"] == "sql":
             return {"files": [[".sql", scripts.story(tidb.log)]]}
         compiled, release = changefeed.changefeed, tidb.served.release
         name = f"{request.query_params['name']}-changefeed.toml" if compiled.config else ""
         uri = compiled.sink_uri.replace(BLACKHOLE, f"{IN_MEMORY}ticdc", 1)
-        text = scripts.scenario(tidb.log, release, uri, compiled.codec.time_zone, name)
-        return {"files": [[".toml", text], *([["-changefeed.toml", compiled.config]] if name else [])]}
+        text = scripts.scenario(tidb.log, release, masked_uri(uri), compiled.codec.time_zone, name)
+        return {"files": [[".toml", text], *([["-changefeed.toml", _masked_config(compiled.config)]] if name else [])]}
 
     def _chosen(self, request: Request) -> tuple[PageTidb, ServedChangefeed]:
         """Return the changefeed of the parameters `tidb` and `changefeed`."""
@@ -354,6 +356,13 @@ async def _body(request: Request, **kinds: type) -> dict[str, Any]:
 def _text(config: str) -> str | None:
     """Return the text of a changefeed.toml so that it is taken for no path."""
     return f"{config}\n" if config.strip() else None
+
+
+def _masked_config(text: str) -> str:
+    """Return the text of a changefeed.toml; written anew if a secret in it had to be masked."""
+    config = parse_toml(text)
+    shown = masked("", config)
+    return text if shown == config else config_text(shown)
 
 
 def _event(name: str, data: str) -> str:

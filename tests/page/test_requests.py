@@ -9,6 +9,7 @@ import pytest
 from support.page import URI, Served
 
 from simulator import TiCDC
+from simulator.files import parse_toml
 
 CLAIM_CHECK = """
 [sink.kafka-config.large-message-handle]
@@ -238,6 +239,37 @@ def test_what_was_run_is_saved_played_and_opened_again(served: Served, tmp_path:
         assert ticdc.rows("test.item") == [{"id": 1, "name": "it's"}]
     opened = served.post("/ui/open", name="a.toml", text=scenario[1], fresh=False)
     assert opened["sql"].split() == story[1].split()
+
+
+SECRETS = """
+[sink]
+schema-registry = "http://me:SECRET@registry:8081"
+[sink.kafka-config]
+sasl-user = "me"
+sasl-password = "SECRET"
+"""
+
+
+def test_what_is_saved_tells_no_secret(serve: Callable[..., Served]) -> None:
+    """Neither of a sink-uri, also of the command line, nor of a changefeed.toml; what has none is saved as it is."""
+    served = serve(sink_uri=f"{URI}&sasl-user=me&sasl-password=SECRET")
+    create(served, "keeps", "canal-json", config="# mine\n[filter]\nrules = ['a.*']")
+    create(served, "hides", "avro", options="sasl-password=SECRET", config=SECRETS)
+
+    saved = {
+        name: dict(served.get("/ui/save", tidb=0, changefeed=name, format="toml", name="a")["files"])
+        for name in ("default", "keeps", "hides")
+    }
+
+    assert "SECRET" not in str(saved)
+    assert "sasl-password=xxxxx&sasl-user=me" in saved["default"][".toml"]
+    assert saved["keeps"]["-changefeed.toml"] == "# mine\n[filter]\nrules = ['a.*']\n"
+    assert parse_toml(saved["hides"]["-changefeed.toml"]) == {
+        "sink": {
+            "schema-registry": "http://me:xxxxx@registry:8081",
+            "kafka-config": {"sasl-user": "me", "sasl-password": "******"},
+        }
+    }
 
 
 def test_a_page_that_watches_hears_of_a_commit_of_another_client(served: Served) -> None:
