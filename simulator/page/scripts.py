@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simulator.errors import UserError
+from simulator.errors import SqlError, UserError
 from simulator.files import parse_toml, read_text
 from simulator.releases import Release
 from simulator.run.library import Shipped
@@ -53,24 +53,34 @@ class Opened(NamedTuple):
     """The text of changefeed.toml."""
 
 
+def played(log: Iterable[Executed]) -> Iterator[tuple[SimulatorCall | None, Executed]]:
+    """Yield what is executed again, each with the command that it is. A command that failed has done nothing, and is left
+    out."""
+    for executed in log:
+        try:
+            call, _ = split_call(executed.text)
+        except SqlError:  # it failed with that error
+            continue
+        if call is None or not executed.error:
+            yield call, executed
+
+
 def story(log: Iterable[Executed]) -> str:
     """Return statements as a script that raises the same errors."""
-    return "\n".join(map(_statement, log)) + "\n"
+    return "\n".join(_statement(executed) for _, executed in played(log)) + "\n"
 
 
 def _statement(executed: Executed) -> str:
-    fails = f"-- fails {executed.error}\n" if executed.error and split_call(executed.text)[0] is None else ""
+    fails = f"-- fails {executed.error}\n" if executed.error else ""
     return f"{fails}{executed.text};"
 
 
 def scenario(log: Iterable[Executed], release: Release, sink_uri: str, time_zone: str = "", config: str = "") -> str:
-    """Return statements as a scenario file; `config` is the name of its changefeed.toml. Failed commands are left out."""
+    """Return statements as a scenario file; `config` is the name of its changefeed.toml."""
     settings = {"release": release.name, "architecture": release.architecture, "sink-uri": sink_uri}
     settings |= {key: value for key, value in (("tz", time_zone), ("config", config)) if value}
     lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
-    calls = ((split_call(each.text)[0], each) for each in log)
-    played = ((call, each) for call, each in calls if call is None or not each.error)
-    for is_sql, group in groupby(played, lambda pair: pair[0] is None):
+    for is_sql, group in groupby(played(log), lambda pair: pair[0] is None):
         if is_sql:
             lines += ["", "[[step]]", f"sql = {_toml_text(story(each for _, each in group))}"]
         else:

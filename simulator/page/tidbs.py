@@ -20,9 +20,9 @@ from simulator.changefeeds.sinks import require_allowed
 from simulator.changefeeds.spec import compiled, require_no_rule_file
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.page.messages import MOST_AT_ONCE, MOST_MESSAGES, Feed
-from simulator.page.scripts import Executed
+from simulator.page.scripts import Executed, played
 from simulator.quantities import counted, noun
-from simulator.serve.handler import ClientHandler, split_call
+from simulator.serve.handler import ClientHandler
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.ticdc.codecs import CODECS
 from simulator.tidb.engine.outcome import ResultSet, StatementOutcome
@@ -210,9 +210,9 @@ class PageTidbs:
         require_no_rule_file(config)
         asked = compiled(sink_uri, config, releases.find(tag, kind or None), SINK_URI)
         require_allowed(asked, ())
-        played = [each for each in log if not each.error or split_call(each.text)[0] is None]
+        replayed = [each for _, each in played(log)]
         clock = Clock()
-        clock.at_ms = played[0].at_ms if played else 0
+        clock.at_ms = replayed[0].at_ms if replayed else 0
         ticdc = TiCDC(
             release,
             sink_uri=sink_uri,
@@ -237,7 +237,7 @@ class PageTidbs:
         tidb = PageTidb(self._last, served, f"fresh {self._last}: {_title(served)}", clock)
         self._tidbs[tidb.number], self._serving[tidb.number] = tidb, serving
         served.changefeeds.subscribe(self._changed)
-        for each in played:
+        for each in replayed:
             await tidb.execute(each.session, each.text, each.at_ms)
         await tidb.deliver()
         return tidb
