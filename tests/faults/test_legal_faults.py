@@ -21,6 +21,7 @@ from simulator.faults import FAULTS
 from simulator.reader.decode import RowEvent, Watermark, decode
 from simulator.reader.records import read_records
 from simulator.run import scenario as scenarios
+from simulator.run.steps.fault import fault_step
 from simulator.sinks.memory import Message
 
 OPEN = "kafka://127.0.0.1:9/shop?protocol=open-protocol&partition-num=2"
@@ -233,6 +234,16 @@ def test_a_fault_that_met_nothing_is_warned_of_when_the_changefeed_is_closed() -
 
 
 # -- what cannot be -------------------------------------------------------------------------------------------------
+
+
+def test_a_key_that_cannot_be_read_is_not_missing_as_well() -> None:
+    with pytest.raises(UserError) as caught:
+        fault_step("late-partition", {"partition": -1})
+
+    assert [line.split(": ")[1:3] for line in caught.value.args] == [
+        ["partition", "expected a whole number from 0 to 9,999, got -1"],
+        ["by is missing", "How much later in simulated time."],
+    ]
 
 
 @pytest.mark.parametrize(("name", "keys", "release", "uri", "words"), [

@@ -11,7 +11,7 @@ partitions, and a row is changed in TiDB so that its message gets a certain size
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,7 +86,7 @@ def fault_step(name: str, given: Mapping[str, Any]) -> FaultStep:
                 mistakes.append(_no_key(name, key))
         except UserError as error:
             mistakes.append(f"{key}: {error}")
-    mistakes += _missing(name, values)
+    mistakes += _missing(name, {kind.keys[key].field for key in given if key in kind.keys})
     if mistakes:
         raise UserError(*(f"fault {name}: {mistake}" for mistake in mistakes))
     return FaultStep(name, values)
@@ -97,7 +97,7 @@ def _step(name: str, values: Mapping[str, Any], place: StepPlace) -> FaultStep:
     own = {key.field for key in kind.keys.values()}
     given = {key.field: values[key.field] for key in KEYS.values() if key.field in values}
     mistakes = [_no_key(name, key) for key, known in KEYS.items() if known.field in given.keys() - own]
-    mistakes += _missing(name, given)
+    mistakes += _missing(name, given.keys())
     if mistakes:
         raise UserError(*(f"{name}: {mistake}" for mistake in mistakes))
     return FaultStep(name, given, f"{place.file}: {place.where('fault')}")
@@ -109,9 +109,10 @@ def _no_key(name: str, key: str) -> str:
     return f"{key} is no key of this fault: {known}.{did_you_mean(key, keys)}"
 
 
-def _missing(name: str, values: Mapping[str, Any]) -> list[str]:
+def _missing(name: str, given: Set[str]) -> list[str]:
+    """Return a mistake for each required key whose field is not given."""
     kind = FAULTS[name]
-    return [f"{key} is missing: {kind.keys[key].says}" for key in kind.needs if kind.keys[key].field not in values]
+    return [f"{key} is missing: {kind.keys[key].says}" for key in kind.needs if kind.keys[key].field not in given]
 
 
 KIND = StepKind(
