@@ -64,13 +64,13 @@ def parse(body: bytes) -> Any:
         raise BodyError("EOF")
     try:
         value, _ = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer).raw_decode(text)
+        return _without_surrogates(value) if "\\ud" in text.lower() else value
     except json.JSONDecodeError as error:
         rest = text[error.pos :].lstrip(" \t\r\n")
         unfinished = not rest or error.msg.startswith("Unterminated")
         raise BodyError("unexpected EOF" if unfinished else _invalid(rest[0])) from None
     except RecursionError:
         raise BodyError("exceeded max depth") from None
-    return _without_surrogates(value) if "\\ud" in text.lower() else value
 
 
 def _integer(text: str) -> int:

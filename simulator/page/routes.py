@@ -21,9 +21,10 @@ from starlette.routing import Route
 from simulator.api.server import TiCDCServer
 from simulator.changefeeds.served import ServedChangefeed
 from simulator.changefeeds.spec import ChangefeedSpec, config_text
-from simulator.errors import SimulatorError, SqlError, UserError
+from simulator.errors import SimulatorError, SqlError, UserError, mask_secrets
 from simulator.faults import FAULTS
 from simulator.files import parse_toml
+from simulator.openapi.go_json import BodyError, parse
 from simulator.openapi.replica_config import masked, masked_uri
 from simulator.page import scripts
 from simulator.page.comparison import compare_feeds
@@ -57,6 +58,9 @@ GRACE_SECONDS = 10.0
 BLACKHOLE = "blackhole://"
 IN_MEMORY = "kafka://127.0.0.1:9092/"
 """Of a server that sends nothing to Kafka, before the topic."""
+
+DIGITS = 20
+"""From so many on, a text is no number that the page has sent."""
 
 Body = Mapping[str, Any]
 
@@ -151,7 +155,7 @@ class Page:
         """Stream the messages of changefeeds as server-sent events. Their transaction ends when the page is gone."""
         try:
             streams = [self._stream(text) for text in request.query_params.getlist("stream")]
-        except (SimulatorError, ValueError) as error:
+        except SimulatorError as error:
             return _refused(error)
         session = request.query_params.get("session", "")
         headers = HEADERS | {"content-type": "text/event-stream", "x-accel-buffering": "no"}
@@ -159,13 +163,13 @@ class Page:
 
     def _stream(self, text: str) -> Stream:
         """Return the stream of `tidb/changefeed/number`."""
-        tidb, changefeed, following = self._changefeed(text.rpartition("/")[0]) + (int(text.rpartition("/")[2]),)
-        return Stream(tidb, changefeed, following)
+        named, _, following = text.rpartition("/")
+        return Stream(*self._changefeed(named), _number("stream", following))
 
     def _changefeed(self, text: str) -> tuple[PageTidb, ServedChangefeed]:
         """Return the changefeed of `tidb/changefeed`."""
         number, _, name = text.partition("/")
-        tidb = self._tidbs.get(int(number))
+        tidb = self._tidbs.get(_number("tidb", number))
         return tidb, tidb.changefeed(name)
 
     async def _events(self, streams: list[Stream], session: str) -> AsyncIterator[str]:
@@ -225,14 +229,15 @@ class Page:
     async def message(self, request: Request) -> Body:
         """Return a message: its bytes, its events, and why it looks so."""
         tidb, changefeed = self._chosen(request)
+        number = _number("number", _parameter(request, "number"))
         feed = await tidb.whole_feed(changefeed)
-        decoded = feed.get(int(request.query_params["number"]))
+        decoded = feed.get(number)
         why = await tidb.served.server.call(lambda: reasons(decoded, tidb.served, changefeed))
         return {**message_members(decoded), "why": why}
 
     async def compare(self, request: Request) -> Body:
         """Return what differs in two streams."""
-        (one, a), (other, b) = (self._changefeed(request.query_params[side]) for side in "ab")
+        (one, a), (other, b) = (self._changefeed(_parameter(request, side)) for side in "ab")
         feeds = await one.whole_feed(a), await other.whole_feed(b)
         return await asyncio.to_thread(compare_feeds, *feeds)
 
@@ -248,7 +253,7 @@ class Page:
         work = {"pause": acts.pause, "resume": acts.resume, "remove": acts.remove}.get(act)
         if work is None:
             raise UserError(f"unknown act {act!r}. Known: create, pause, resume, remove")
-        await tidb.served.server.call(lambda: work(changefeed.spec.name, changefeed.spec.namespace))
+        await asyncio.to_thread(work, changefeed.spec.name, changefeed.spec.namespace)
         return {}
 
     async def _create(self, request: Request) -> Body:
@@ -263,7 +268,7 @@ class Page:
         changefeeds = tidb.served.changefeeds
         start_ts = tidb.first_ts if body["history"] else 0
         spec = ChangefeedSpec(body["name"], uri, _text(body["config"]), start_ts)
-        await tidb.served.server.call(lambda: changefeeds.create(spec))
+        await asyncio.to_thread(changefeeds.create, spec)
         await tidb.deliver()
         return {"name": body["name"]}
 
@@ -301,17 +306,17 @@ class Page:
     async def save(self, request: Request) -> Body:
         """Return what was executed as files: the suffix of each, and its text. Secrets of the changefeed are masked."""
         tidb, changefeed = self._chosen(request)
-        if request.query_params["format"] == "sql":
+        if _parameter(request, "format") == "sql":
             return {"files": [[".sql", scripts.story(tidb.log)]]}
         compiled, release = changefeed.changefeed, tidb.served.release
-        name = f"{request.query_params['name']}-changefeed.toml" if compiled.config else ""
+        name = f"{_parameter(request, 'name')}-changefeed.toml" if compiled.config else ""
         uri = compiled.sink_uri.replace(BLACKHOLE, f"{IN_MEMORY}ticdc", 1)
         text = scripts.scenario(tidb.log, release, masked_uri(uri), compiled.codec.time_zone, name)
         return {"files": [[".toml", text], *([["-changefeed.toml", _masked_config(compiled.config)]] if name else [])]}
 
     def _chosen(self, request: Request) -> tuple[PageTidb, ServedChangefeed]:
         """Return the changefeed of the parameters `tidb` and `changefeed`."""
-        return self._changefeed(f"{request.query_params['tidb']}/{request.query_params['changefeed']}")
+        return self._changefeed(f"{_parameter(request, 'tidb')}/{_parameter(request, 'changefeed')}")
 
 
 async def _file(request: Request) -> Response:
@@ -323,15 +328,29 @@ def _answered(work: Callable[[Request], Awaitable[Body]]) -> Callable[[Request],
     async def answer(request: Request) -> Response:
         try:
             return _json(await work(request))
-        except (SimulatorError, ValueError, KeyError) as error:
+        except SimulatorError as error:
             return _refused(error)
 
     return answer
 
 
-def _refused(error: Exception) -> Response:
-    text = f"{error} is missing" if isinstance(error, KeyError) else "\n".join(map(str, error.args))
-    return _json({"error": text}, 400)
+def _refused(error: SimulatorError) -> Response:
+    return _json({"error": mask_secrets("\n".join(map(str, error.args)))}, 400)
+
+
+def _parameter(request: Request, name: str) -> str:
+    """Return a parameter of the query; raises UserError."""
+    value = request.query_params.get(name)
+    if value is None:
+        raise UserError(f"{name}: missing")
+    return value
+
+
+def _number(name: str, text: str) -> int:
+    """Return a number that a request names; raises UserError."""
+    if not (text.isdecimal() and len(text) < DIGITS):
+        raise UserError(f"{name}: a number is expected, got {text!r}")
+    return int(text)
 
 
 def _json(document: Body, status: int = 200) -> Response:
@@ -346,7 +365,10 @@ async def _body(request: Request, **kinds: type) -> dict[str, Any]:
     """
     if request.headers.get("content-type") != "application/json":
         raise UserError("the body has to be application/json")
-    body = await request.json()
+    try:
+        body = parse(await request.body())
+    except BodyError as error:
+        raise UserError(f"the body is not JSON: {error}") from None
     wrong = [name for name, kind in kinds.items() if not isinstance(body, dict) or type(body.get(name)) is not kind]
     if wrong:
         raise UserError(f"{', '.join(wrong)}: missing, or not of the right type")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from support.page import URI, Served
 
 from simulator import TiCDC
@@ -301,11 +303,40 @@ def test_what_cannot_be_done_is_said(served: Served, path: str, body: object, wh
 
 
 @pytest.mark.parametrize(
-    ("uri", "why"),
-    [("protocol=none", "protocol"), ("", "missing"), ("tidb=0&changefeed=default&number=99999", "is not kept")],
+    ("path", "why"),
+    [
+        ("message", "tidb: missing"),
+        ("message?tidb=x&changefeed=default&number=0", "tidb: a number is expected, got 'x'"),
+        ("message?tidb=0&changefeed=default&number=1e3", "number: a number is expected, got '1e3'"),
+        (f"message?tidb=0&changefeed=default&number={'9' * 5000}", "number: a number is expected"),
+        ("message?tidb=0&changefeed=default&number=99999", "is not kept"),
+        ("compare?a=0/default", "b: missing"),
+        ("save?tidb=0&changefeed=default", "format: missing"),
+        ("events?stream=0/none/0", "CDC:ErrChangeFeedNotExists"),
+        ("events?stream=9/default/0", "there is no TiDB 9"),
+        ("events?stream=0/default/-1", "stream: a number is expected, got '-1'"),
+        ("events?stream=x", "tidb: a number is expected, got ''"),
+    ],
 )
-def test_an_unknown_message_is_refused(served: Served, uri: str, why: str) -> None:
-    assert served.ask("GET", f"/ui/message?{uri}")[0] == 400
+def test_what_is_not_there_is_refused_in_words(served: Served, path: str, why: str) -> None:
+    status, document = served.ask("GET", f"/ui/{path}")
+
+    assert (status, why in document["error"]) == (400, True), document
+
+
+def test_an_error_tells_no_secret(served: Served) -> None:
+    fields = {"tidb": 0, "name": "a", "protocol": "canal-json", "partitions": 3, "config": "", "history": True}
+
+    for option in ("sasl-password=SECRET&max-batch-size=x", "max-batch-size=http://me:SECRET@h"):
+        status, document = served.ask("POST", "/ui/changefeed/create", {**fields, "options": option})
+        assert (status, "SECRET" in str(document)) == (400, False), document
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 200_000, b"1" * 5000])
+def test_a_body_that_is_no_json_is_refused(served: Served, body: bytes) -> None:
+    status, document = served.ask("POST", "/ui/sql", body)
+
+    assert (status, document["error"][:21]) == (400, "the body is not JSON:")
 
 
 def test_options_that_ticdc_refuses_are_refused(served: Served) -> None:
@@ -320,6 +351,53 @@ def test_options_that_ticdc_refuses_are_refused(served: Served) -> None:
     status, document = served.ask("POST", "/ui/changefeed/create", {**fields, "history": True})
 
     assert (status, "max-batch-size" in document["error"]) == (400, True)
+
+
+TEXTS = st.sampled_from(
+    [
+        "",
+        "a",
+        "a b",
+        "a?b#c",
+        "\0",
+        "\ud800",
+        "default",
+        "v8.5.3",
+        "new",
+        "canal-json",
+        "x=1&y=\0",
+        "a.toml",
+        "sql = 'x'",
+    ]
+)
+VALUES = TEXTS | st.booleans() | st.none() | st.sampled_from([0, 1, -1, 1 << 70, 1.5, (), (0,), ("a",), {}])
+KNOWN = {
+    "/ui/sql": ("session", "sql", "tidbs"),
+    "/ui/open": ("library", "name", "text"),
+    "/ui/tidbs": ("architecture", "release", "like", "changefeed"),
+    "/ui/changefeed/create": ("tidb", "name", "protocol", "partitions", "options", "config", "history"),
+}
+FITS = {
+    "tidbs": st.just([0]),
+    "like": st.just(0),
+    "tidb": st.just(0),
+    "partitions": st.just(3),
+    "history": st.booleans(),
+}
+
+
+@pytest.mark.parametrize("path", KNOWN)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_every_body_has_an_answer_or_an_error(served: Served, path: str, data: st.DataObject) -> None:
+    """Texts in their places are the rule, as other values are refused before they do anything."""
+    kinds = {name: FITS.get(name, TEXTS) for name in KNOWN[path]}
+    body = data.draw(st.fixed_dictionaries(kinds) | st.fixed_dictionaries({}, optional=dict.fromkeys(kinds, VALUES)))
+
+    status, document = served.ask("POST", path, {"fresh": False, **body})
+
+    assert (status == 200) != bool(document.get("error"))
+    assert status in (200, 400)
 
 
 def test_a_page_elsewhere_is_refused(served: Served) -> None:
@@ -340,8 +418,3 @@ def test_the_page_may_load_nothing_from_elsewhere(served: Served) -> None:
     _, page = served.ask("GET", "/")
     assert "http://" not in page
     assert "https://" not in page
-
-
-def test_the_stream_of_a_changefeed_that_is_not_there_is_refused(served: Served) -> None:
-    for stream in ("0/none/0", "9/default/0", "x"):
-        assert served.ask("GET", f"/ui/events?stream={stream}")[0] == 400

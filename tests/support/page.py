@@ -60,10 +60,10 @@ class Served:
     def ask(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
-        """Return status and document of an answer; what is no JSON as text."""
+        """Return status and document of an answer; what is no JSON as text. A body of bytes is sent as it is."""
         connection = http.client.HTTPConnection(self.host, timeout=30)
         given = {} if body is None else {"content-type": "application/json"}
-        content = None if body is None else json.dumps(body)
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body)
         connection.request(method, path, content, {**given, **(headers or {})})
         answer = connection.getresponse()
         text = answer.read().decode()
