@@ -32,23 +32,27 @@ async function request(method, path, body) {
 }
 
 function complain(error) {
-  $("problem").textContent = error ? error.message : "";
+  const text = error ? error.message : "";
+  if ($("problem").textContent !== text) $("problem").textContent = text; // an alert is read out when it is set
 }
 
 const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
 // -- state -------------------------------------------------------------------------------------------------------------
 
-const session = (() => {
-  let name = sessionStorage.getItem("session");
-  if (!name) sessionStorage.setItem("session", (name = crypto.getRandomValues(new Uint8Array(16)).join("-")));
-  return name;
-})();
+// A reload keeps them. A duplicated tab has a copy of what is stored, and is a session of its own.
+const isReload = performance.getEntriesByType("navigation")[0]?.type === "reload";
+const kept = (isReload && JSON.parse(sessionStorage.getItem("page"))) || {};
+const session = kept.session ?? crypto.getRandomValues(new Uint8Array(16)).join("-");
+window.addEventListener("pagehide", () => {
+  const [{ tidb, changefeed }] = sides;
+  sessionStorage.setItem("page", JSON.stringify({ session, sql: $("statements").value, tidb, changefeed }));
+});
 
 // What /ui/state tells, TiDBs with their changefeeds; and what /ui/lists does, which comes later.
 let state = { tidbs: [], releases: [], faults: [], library: [] };
 const sides = [
-  { tidb: 0, changefeed: "", messages: [], lanes: [], next: 0 },
+  { tidb: kept.tidb ?? 0, changefeed: kept.changefeed ?? "", messages: [], lanes: [], next: 0 },
   { tidb: 0, changefeed: "", messages: [], lanes: [], next: 0 },
 ];
 let comparing = false;
@@ -105,13 +109,14 @@ function watch(side, tidb, changefeed) {
 
 // -- the stream of messages ------------------------------------------------------------------------------------------------
 
-let source = null, retry = 0;
+let source = null, retry = 0, isGone = false;
 
 function listen() {
   source?.close();
   clearTimeout(retry);
   layout.clear();
   for (const side of sides) watch(side, side.tidb, side.changefeed);
+  draw.soon(true);
   connect();
 }
 
@@ -122,6 +127,8 @@ function connect() {
   source.addEventListener("hello", (event) => {
     if (run && run !== event.data) location.reload();
     run = event.data;
+    if (isGone) complain(null);
+    isGone = false;
     if (!state.releases.length) handled(lists);
   });
   source.addEventListener("messages", (event) => {
@@ -132,6 +139,10 @@ function connect() {
   source.onerror = () => {
     source.close();
     retry = setTimeout(connect, 1000);
+    refresh().catch((error) => {
+      isGone = true;
+      complain(error);
+    });
   };
 }
 
@@ -265,8 +276,9 @@ const draw = {
       layout.arrange($("watermarks").checked);
       this.heads();
       lines.style.height = `${layout.lines.length * ROW}px`;
-      $("empty").hidden = layout.lines.length > 0;
-      $("empty").textContent = feedOf(sides[0])?.writes_files ? "This changefeed writes files." : "No message yet: run some SQL.";
+      $("empty").hidden = layout.segments.some((segment) => segment.rows.some((each) => !each.plain));
+      $("empty").textContent = !feedOf(sides[0]) ? "No changefeed: New… creates one."
+        : feedOf(sides[0]).writes_files ? "This changefeed writes files." : "No message of a row or a statement yet: run some SQL.";
       grid.setAttribute("aria-rowcount", layout.lines.length);
       if ($("follow").checked && !selection.card) grid.scrollTop = grid.scrollHeight;
     }
@@ -501,8 +513,10 @@ async function runSql(text) {
   const button = $("editor").querySelector(".strong");
   button.disabled = true;
   try {
-    const { answers } = await request("POST", "/ui/sql", { session, sql: text, tidbs });
+    const { answers, left } = await request("POST", "/ui/sql", { session, sql: text, tidbs });
+    if (!answers.length) throw new Error("there is no statement to run");
     answers.forEach(showAnswer);
+    if (left) $("answers").lastChild.append(el("div", { class: "told" }, `The script ends here: ${counted(left, "statement")} after it not run.`));
     $("answers").scrollTop = $("answers").scrollHeight;
     return !answers.some((answer) => answer.error && !answer.expected);
   } catch (error) {
@@ -568,6 +582,7 @@ for (const box of document.querySelectorAll(".feed")) {
     await refresh();
   }));
   box.querySelector('[data-act="remove"]').addEventListener("click", () => handled(async () => {
+    if (!confirm(`Remove the changefeed ${side.changefeed}, and its stream from this page?`)) return;
     await request("POST", `/ui/changefeed/remove?${query(side)}`);
     await refresh();
   }));
@@ -592,10 +607,12 @@ async function show(number, tidb, changefeed) {
 async function openCreate(number) {
   const side = sides[number], form = $("create").querySelector("form"), names = tidbOf(side).changefeeds.map((feed) => feed.name);
   form.protocol.replaceChildren(...tidbOf(side).protocols.map((name) => option(name, name, name === feedOf(side)?.protocol)));
+  let suggested = (form.elements.name.value = "");
   const suggest = () => {
-    let name = form.protocol.value;
-    for (let count = 2; names.includes(name); count++) name = `${form.protocol.value}-${count}`;
-    form.elements.name.value = name;
+    if (form.elements.name.value !== suggested) return;
+    suggested = form.protocol.value;
+    for (let count = 2; names.includes(suggested); count++) suggested = `${form.protocol.value}-${count}`;
+    form.elements.name.value = suggested;
   };
   form.protocol.onchange = suggest;
   suggest();
@@ -634,6 +651,11 @@ const compare = {
   async now() {
     if (!comparing) return;
     const [a, b] = sides, verdict = $("verdict");
+    if (a.tidb === b.tidb && a.changefeed === b.changefeed) {
+      verdict.className = "";
+      verdict.textContent = "One stream twice: choose another release or changefeed for the second, or create one with New…";
+      return;
+    }
     const told = await request("GET", `/ui/compare?a=${a.tidb}/${encodeURIComponent(a.changefeed)}&b=${b.tidb}/${encodeURIComponent(b.changefeed)}`);
     for (const side of sides) side.messages.forEach((message) => delete message.differs);
     for (const { a: one, b: other, what } of told.differences) {
@@ -677,13 +699,13 @@ const OPENERS = {
     const extra = [option("wait", "wait: time passes"), option("watermark", "watermark: send one now")];
     const feeds = tidbOf(sides[0]).changefeeds;
     form.changefeed.replaceChildren(option("", "all that can have it"), ...feeds.map(({ name }) => option(name, name)));
-    form.changefeed.parentElement.hidden = feeds.length < 2;
     form.fault.replaceChildren(...groups, el("optgroup", { label: "no fault" }, ...extra));
     const describe = () => {
       const fault = state.faults.find((each) => each.name === form.fault.value);
       says.textContent = fault?.says ?? "";
-      const fields = fault?.keys ?? (form.fault.value === "wait" ? [{ name: "duration", says: "how long, such as 10s", needed: true }] : []);
-      keys.replaceChildren(...fields.map((key) => el("label", {}, `${key.name}: ${key.says}`, el("input", { name: `key-${key.name}`, required: key.needed, autocomplete: "off" }))));
+      const fields = fault?.keys ?? (form.fault.value === "wait" ? [{ name: "duration", says: "How long.", needed: true, example: "10s" }] : []);
+      keys.replaceChildren(...fields.map((key) => el("label", {}, `${key.name}${key.needed ? " (needed)" : ""}: ${key.says}`,
+        el("input", { name: `key-${key.name}`, required: key.needed, placeholder: key.example && `such as ${key.example}`, autocomplete: "off" }))));
     };
     form.fault.onchange = describe;
     describe();
@@ -760,6 +782,7 @@ for (const button of document.querySelectorAll("[data-show]")) {
 $("watermarks").addEventListener("change", () => draw.soon(true));
 $("follow").addEventListener("change", () => draw.soon(true));
 
+if (kept.sql !== undefined) $("statements").value = kept.sql;
 handled(async () => {
   await refresh();
   if (!source) listen();

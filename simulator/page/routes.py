@@ -33,6 +33,7 @@ from simulator.page.reasons import reasons
 from simulator.page.tidbs import PageTidb, PageTidbs, answer_members
 from simulator.releases.tags import EVERY
 from simulator.run.library import find, shipped
+from simulator.settings import DURATION
 from simulator.tidb.parser.script import split_script
 
 FILES = {
@@ -123,7 +124,8 @@ class Page:
     # -- SQL ---------------------------------------------------------------------------------------------------------
 
     async def sql(self, request: Request) -> Body:
-        """Execute a script on TiDBs, up to the first statement that fails on the first of them."""
+        """Execute a script on TiDBs, up to the first statement that fails on the first of them. Return the answers, and how
+        many statements are left."""
         body = await _body(request, session=str, sql=str, tidbs=list)
         if not body["tidbs"] or not all(type(number) is int for number in body["tidbs"]):
             raise UserError("tidbs: the numbers of TiDBs are expected")
@@ -132,7 +134,7 @@ class Page:
         try:
             statements = split_script(body["sql"], first.sql_mode(session))
         except SqlError as error:
-            return {"answers": [{"sql": body["sql"], "elsewhere": [], **answer_members(error)}]}
+            return {"answers": [{"sql": body["sql"], "elsewhere": [], **answer_members(error)}], "left": 0}
         for statement in statements:
             answer = answer_members(await first.execute(session, statement.text))
             elsewhere = []
@@ -147,7 +149,7 @@ class Page:
                 break
         for tidb in (first, *others):
             await tidb.deliver()
-        return {"answers": answers}
+        return {"answers": answers, "left": len(statements) - len(answers)}
 
     # -- streams -----------------------------------------------------------------------------------------------------
 
@@ -402,7 +404,13 @@ def lists() -> Body:
                 "says": kind.says,
                 "legal": kind.legal,
                 "keys": [
-                    {"name": key, "says": each.says, "needed": key in kind.needs} for key, each in kind.keys.items()
+                    {
+                        "name": key,
+                        "says": each.says,
+                        "needed": key in kind.needs,
+                        "example": "2s" if each.type is DURATION else "",
+                    }
+                    for key, each in kind.keys.items()
                 ],
             }
             for name, kind in FAULTS.items()

@@ -167,14 +167,18 @@ class PageTidb:
 
 def changefeed_members(changefeed: ServedChangefeed) -> dict[str, Any]:
     """Return what the page shows of a changefeed."""
-    spec, compiled = changefeed.spec, changefeed.changefeed
+    spec, compiled, error = changefeed.spec, changefeed.changefeed, changefeed.error
     return {
         "name": spec.name if spec.namespace == "default" else f"{spec.namespace}/{spec.name}",
         "protocol": compiled.codec.protocol,
         "partitions": compiled.kafka.partitions,
         "writes_files": compiled.storage is not None,
         "state": changefeed.state,
-        "error": None if changefeed.error is None else f"{changefeed.error.code}: {changefeed.error.message}",
+        "error": None
+        if error is None
+        else error.message
+        if error.code in error.message
+        else f"{error.code}: {error.message}",
     }
 
 

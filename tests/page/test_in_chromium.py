@@ -13,6 +13,7 @@ from support.page import Served
 from simulator.run.scenario import load
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
 
 pytestmark = pytest.mark.slow
@@ -206,6 +207,52 @@ def test_the_page_is_used_by_keyboard(tab: Tab) -> None:
     tab.keyboard.press("Escape")
     tab.wait_for_selector("#message", state="hidden")
     assert tab.evaluate("document.activeElement.id") == "grid"
+
+
+def test_what_is_missing_is_said(tab: Tab) -> None:
+    """Statements behind an error, a second stream, and a changefeed."""
+    run(tab, f"{ITEM} SELECT nothing; SELECT 1; SELECT 2")
+    assert tab.inner_text("#answers > li:last-child .told") == "The script ends here: 2 statements after it not run."
+    tab.fill("#statements", " -- nothing")
+    tab.press("#statements", "Control+Enter")
+    tab.locator("#problem", has_text="there is no statement to run").wait_for()
+    tab.click("#compare")
+    tab.locator("#verdict", has_text="One stream twice").wait_for()
+    tab.click("#compare")
+
+    tab.once("dialog", lambda dialog: dialog.dismiss())
+    tab.click("[data-act=remove]")
+    assert tab.locator(".feed[data-side='0'] [data-field=changefeed] option").count() == 1
+    tab.once("dialog", lambda dialog: dialog.accept())
+    tab.click("[data-act=remove]")
+    tab.locator("#empty", has_text="No changefeed: New… creates one.").wait_for()
+    assert tab.locator("#lanes > div").count() == 0
+
+
+def test_a_reload_keeps_the_session_and_a_duplicated_tab_is_another(tab: Tab) -> None:
+    run(tab, f"{ITEM} BEGIN; INSERT INTO test.item VALUES (1, 'tea')")
+    tab.fill("#statements", "SELECT * FROM test.item")
+    with tab.expect_popup() as opened:
+        tab.evaluate("window.open(location.href)")
+    run(opened.value, "SELECT * FROM test.item")
+    assert opened.value.inner_text("#answers .told") == "0 rows in set"
+    opened.value.close()
+
+    tab.reload()
+    assert tab.input_value("#statements") == "SELECT * FROM test.item"
+    run(tab, tab.input_value("#statements"))
+    assert tab.inner_text("#answers .told") == "1 row in set"
+
+
+def test_a_page_whose_server_has_stopped_says_so(browser: Browser) -> None:
+    served, tab = Served(), browser.new_page()
+    tab.goto(f"{served.url}/")
+    tab.wait_for_selector("#lanes b")
+
+    served.close()
+
+    tab.locator("#problem", has_text="the server does not answer: it has been stopped").wait_for()
+    tab.close()
 
 
 def test_every_control_has_a_name(tab: Tab) -> None:

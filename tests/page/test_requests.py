@@ -36,6 +36,13 @@ def test_a_script_is_answered_up_to_its_first_error(served: Served) -> None:
     assert answers[4]["error"] == {"number": 1054, "state": "42S22", "text": text}
 
 
+def test_what_an_error_leaves_out_is_counted(served: Served) -> None:
+    body = {"session": "one", "sql": "SELECT 1; SELECT nothing; SELECT 2; SELECT 3", "tidbs": [0]}
+
+    assert served.post("/ui/sql", **body)["left"] == 2
+    assert served.post("/ui/sql", **{**body, "sql": "SELECT 1"})["left"] == 0
+
+
 def test_what_is_no_script_is_an_error_of_tidb(served: Served) -> None:
     (answer,) = served.run("SELECT 'open")
 
