@@ -305,7 +305,7 @@ const draw = {
       const name = lane.side ? "B" : comparing ? "A" : "";
       const starts = index && layout.lanes[index - 1].side !== lane.side;
       return el("div", { role: "columnheader", class: starts ? "second" : "", title: `${lane.topic}, partition ${lane.partition}: ${counted(lane.count, "message")}` },
-        name && `${name} · `, `${lane.topic}/`, el("b", {}, String(lane.partition)), layout.lanes.length > 4 ? "" : ` · ${lane.count.toLocaleString("en")}`);
+        el("span", { class: "topic" }, name && `${name} · `, lane.topic), "/", el("b", {}, String(lane.partition)), layout.lanes.length > 4 ? "" : ` · ${lane.count.toLocaleString("en")}`);
     });
     $("lanes").replaceChildren(...(heads.length ? [el("div", { role: "columnheader" }, "commit-ts"), ...heads] : []));
     $("grid").style.setProperty("--count", Math.max(1, layout.lanes.length));
@@ -619,8 +619,9 @@ async function openCreate(number) {
   form.partitions.value = feedOf(side)?.partitions ?? 3;
   dialog("create", async () => {
     const fields = { name: form.elements.name.value, protocol: form.protocol.value, partitions: Number(form.partitions.value), options: form.options.value, config: form.config.value, history: form.history.checked };
-    const { name } = await request("POST", "/ui/changefeed/create", { tidb: side.tidb, ...fields });
+    const { name, warnings } = await request("POST", "/ui/changefeed/create", { tidb: side.tidb, ...fields });
     await show(number, side.tidb, name);
+    if (warnings.length) complain(new Error(warnings.join("\n")));
   });
 }
 
@@ -679,6 +680,7 @@ function dialog(name, work) {
     if (!event.submitter?.value) return;
     event.preventDefault();
     event.submitter.disabled = true;
+    complain(null);
     try {
       await work(event.submitter.value);
       box.close();

@@ -270,9 +270,9 @@ class Page:
         changefeeds = tidb.served.changefeeds
         start_ts = tidb.first_ts if body["history"] else 0
         spec = ChangefeedSpec(body["name"], uri, _text(body["config"]), start_ts)
-        await asyncio.to_thread(changefeeds.create, spec)
+        created = await asyncio.to_thread(changefeeds.create, spec)
         await tidb.deliver()
-        return {"name": body["name"]}
+        return {"name": body["name"], "warnings": list(created.changefeed.warnings)}
 
     async def fresh(self, request: Request) -> Body:
         """Start a TiDB of another release with the same SQL and a changefeed like one that there is."""

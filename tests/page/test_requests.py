@@ -106,7 +106,7 @@ def test_a_changefeed_begins_where_the_history_does(served: Served) -> None:
     made = create(served, "second", "open-protocol", options="max-batch-size=1")
 
     lines = [line for line in served.messages("0/second/0", "id=1") if line["k"] != "WATERMARK"]
-    assert made == {"name": "second"}
+    assert made == {"name": "second", "warnings": []}
     assert sorted({line["k"] for line in lines}) == ["DDL", "INSERT"]
     told = served.get("/ui/compare", a="0/default", b="0/second")
     assert [(each["a"], each["what"]) for each in told["differences"]] == [(None, ""), (None, "")]
@@ -344,6 +344,12 @@ def test_a_body_that_is_no_json_is_refused(served: Served, body: bytes) -> None:
     status, document = served.ask("POST", "/ui/sql", body)
 
     assert (status, document["error"][:21]) == (400, "the body is not JSON:")
+
+
+def test_a_key_that_ticdc_ignores_is_told(served: Served) -> None:
+    made = create(served, "a", "canal-json", config="[filter]\nruls = ['a.*']")
+
+    assert "unknown key 'ruls'" in str(made)
 
 
 def test_options_that_ticdc_refuses_are_refused(served: Served) -> None:
