@@ -168,7 +168,8 @@ function forget() {
 }
 
 // -- layout: a row for each commit-ts, a lane for each partition -------------------------------------------------------------
-// When commit-ts of a lane go back, as after a restart, the stream goes on in a new segment below.
+// When commit-ts of a lane go back, or its last watermark comes again, as after a restart, the stream goes on in a new
+// segment below.
 
 const layout = {
   segments: [], lanes: [], lines: [], seen: new Map(), arrivals: 0,
@@ -199,7 +200,8 @@ const layout = {
     message.again = this.seen.get(identity);
     if (message.again === undefined) this.seen.set(identity, message);
     const goesOn = lane.segment < this.segments.length - 1;
-    if (key < lane.last || (goesOn && message.again?.segment === lane.segment)) lane.segment++;
+    const isRepeated = message.again?.segment === lane.segment && (goesOn || message.k === "WATERMARK");
+    if (key < lane.last || isRepeated) lane.segment++;
     else if (key > (this.segments[lane.segment]?.most ?? "") && goesOn) lane.segment = this.segments.length - 1;
     const segment = (this.segments[lane.segment] ??= { rows: [], byKey: new Map(), most: "" });
     lane.last = key;

@@ -136,6 +136,22 @@ def test_a_restart_is_injected_and_what_comes_again_is_marked(tab: Tab, picture:
     picture("a-restart")
 
 
+def test_what_comes_again_stands_below_the_restart_in_every_lane(tab: Tab, picture: Picture) -> None:
+    """The last watermark, too, in whichever lane it is seen first."""
+    tab.wait_for_selector(".card.WATERMARK")
+    tab.check("#watermarks")
+    table = "test.stock"  # its rows go to partition 2, to which a broadcast comes last
+    run(tab, f"CREATE TABLE {table} (id INT PRIMARY KEY); INSERT INTO {table} VALUES (1); CALL ticdc.fault('restart')")
+    tab.locator(".row.break").wait_for()
+    tab.locator(".card.INSERT.again").wait_for()
+    picture("below-a-restart")
+
+    tops = "cards => cards.map(card => card.closest('.row').offsetTop)"
+    again = tab.locator(".card.WATERMARK.again").evaluate_all(tops)
+    assert len(again) == 3
+    assert min(again) > tab.locator(".row.break").evaluate("row => row.offsetTop")
+
+
 def test_a_story_is_saved_and_loaded(tab: Tab, picture: Picture, tmp_path: Path) -> None:
     """On a fresh TiDB, where it can be run again; and `ticdc-sim run` plays the scenario."""
     run(tab, f"{ITEM} INSERT INTO test.item VALUES (1, 'tea')")
