@@ -62,7 +62,8 @@ def test_a_playground_serves_its_page_until_ctrl_c(start: Start) -> None:
     messages = [get(page, f"/ui/message?tidb=0&changefeed=default&number={number}") for number in range(60)]
     insert = next(message for message in messages if '"event": "INSERT"' in message)
     assert "handle key   id" in insert
-    with socket.create_connection(tuple(page.split(":")), 20) as watching:
+    host, _, port = page.partition(":")
+    with socket.create_connection((host, int(port)), 20) as watching:
         watching.sendall(f"GET /ui/events?session=one&stream=0/default/0 HTTP/1.1\r\nHost: {page}\r\n\r\n".encode())
         assert b"event: hello" in watching.recv(1 << 16) + watching.recv(1 << 16)
         process.send_signal(signal.SIGINT)
