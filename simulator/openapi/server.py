@@ -10,7 +10,6 @@ import asyncio
 import ipaddress
 import logging
 import re
-import socket
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,9 +26,9 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from simulator.api.server import TiCDCServer
-from simulator.errors import UserError
 from simulator.openapi.answers import INVALID, refusal
 from simulator.openapi.routes import routes
+from simulator.serve.server import listen
 
 LARGEST_BODY = 1 << 20
 """Bytes of a request."""
@@ -118,11 +117,7 @@ class HttpServer:
 
     def __init__(self, app: ASGIApp, host: str = "127.0.0.1", port: int = 0, option: str = "--api-port") -> None:
         """Listen; `port` 0 takes a free one. Raises UserError for a port that is taken."""
-        try:
-            self._listener = socket.create_server((host, port), backlog=1024)
-        except (OSError, UnicodeError, TypeError) as error:
-            why = (getattr(error, "strerror", None) or str(error)).partition(" (while attempting")[0]
-            raise UserError(f"{option} {port}: {host}:{port} cannot be listened on: {why}") from None
+        self._listener = listen(option, host, port)
         self.host, self.port = host, self._listener.getsockname()[1]
         self._server = _Uvicorn(
             uvicorn.Config(

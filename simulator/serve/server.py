@@ -48,6 +48,15 @@ INTERRUPTED_SECONDS = 3.0
 """How long the end of the server waits for a statement that it has interrupted."""
 
 
+def listen(option: str, host: str, port: int) -> socket.socket:
+    """Return a socket that listens; `port` 0 takes a free one. Raises UserError, with the option, if it cannot."""
+    try:
+        return socket.create_server((host, port), backlog=1024)
+    except (OSError, UnicodeError, TypeError) as error:  # the last two for what is no name
+        why = (getattr(error, "strerror", None) or str(error)).partition(" (while attempting")[0]
+        raise UserError(f"{option} {port}: {host}:{port} cannot be listened on: {why}") from None
+
+
 class StillRunning(BaseException):
     """A statement goes on although it was interrupted, so that its thread cannot be joined."""
 
@@ -157,11 +166,7 @@ class Server:
     async def serve(self, listening: Callable[[], None] = lambda: None) -> None:
         """Serve until `stop` is called; `listening` is called when clients can connect. Raises UserError for a port that
         is taken, and what `tick` and `deliver` raise."""
-        try:
-            listener = socket.create_server((self.host, self.port), backlog=1024)
-        except (OSError, UnicodeError, TypeError) as error:  # the last two for what is no name
-            why = (getattr(error, "strerror", None) or str(error)).partition(" (while attempting")[0]
-            raise UserError(f"--port {self.port}: {self.host}:{self.port} cannot be listened on: {why}") from None
+        listener = listen("--port", self.host, self.port)
         self._loop = asyncio.get_running_loop()
         listener.setblocking(False)
         self.port = listener.getsockname()[1]
