@@ -7,15 +7,15 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from simulator import tso
 from simulator.changefeeds.errors import changefeed_error, text_of
 from simulator.changefeeds.history import History, commit_of
 from simulator.changefeeds.served import FAILED, STOPPED, RunningError, ServedChangefeed
-from simulator.changefeeds.sinks import Sinks, require_allowed
-from simulator.changefeeds.spec import ChangefeedSpec, Config, compiled, require_no_rule_file
+from simulator.changefeeds.sinks import Sinks
+from simulator.changefeeds.spec import ChangefeedSpec, Config, compiled, compiled_if_allowed
 from simulator.changefeeds.stream import ChangefeedStream, SentMessages
 from simulator.errors import ChangefeedError, DeliveryError, SimulatorError, UserError
 from simulator.releases import Release
@@ -265,12 +265,8 @@ class Changefeeds:
     def compiled(self, spec: ChangefeedSpec) -> Changefeed:
         """Return what a spec comes to. Raises ChangefeedError for one that this server does not allow: it writes files
         where it may not, or has rules in a file, of which errors would tell the content."""
-        if self._storages is not None:
-            require_no_rule_file(None if isinstance(spec.config, Path) else spec.config)
-        changefeed = compiled(spec.sink_uri, spec.config, self._release, time_zone=self._time_zone)
-        if self._storages is not None:
-            require_allowed(changefeed, self._storages)
-        return changefeed
+        make = compiled if self._storages is None else partial(compiled_if_allowed, self._storages)
+        return make(spec.sink_uri, spec.config, self._release, time_zone=self._time_zone)
 
     def _output(self, spec: ChangefeedSpec, changefeed: Changefeed, sent: Messages) -> Output:
         return self._sinks.of(spec.name, spec.namespace).output(changefeed, self._release, sent)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from simulator.changefeeds.sinks import BLACKHOLE
+from simulator.changefeeds.sinks import BLACKHOLE, require_allowed
 from simulator.errors import ChangefeedError
 from simulator.files import parse_toml
 from simulator.releases import Release
@@ -69,7 +69,23 @@ def compiled(
     return load_file(sink_uri, config, release, assumed, time_zone)
 
 
-def require_no_rule_file(config: Mapping[str, Any] | str | None) -> None:
+def compiled_if_allowed(
+    storages: Collection[str],
+    sink_uri: str | None,
+    config: Config,
+    release: Release,
+    assumed: str = DEFAULT_SINK_URI,
+    time_zone: str = "",
+) -> Changefeed:
+    """Return what `compiled` does. Raises ChangefeedError for a changefeed that writes files anywhere but in `storages`,
+    or has rules in a file, of which errors would tell the content."""
+    _require_no_rule_file(None if isinstance(config, Path) else config)
+    changefeed = compiled(sink_uri, config, release, assumed, time_zone)
+    require_allowed(changefeed, storages)
+    return changefeed
+
+
+def _require_no_rule_file(config: Mapping[str, Any] | str | None) -> None:
     """Raise ChangefeedError for a configuration, or its text, whose filter has rules in a file, as `@rules.txt`."""
     with suppress(ValueError):  # `compiled` says what is wrong
         config = parse_toml(config) if isinstance(config, str) else config

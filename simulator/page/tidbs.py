@@ -6,7 +6,6 @@ A fresh TiDB is a served one, too, with its own port. What is replayed there com
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -15,9 +14,8 @@ from typing import Any
 from simulator import releases, tso
 from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC
-from simulator.changefeeds.served import ServedChangefeed
-from simulator.changefeeds.sinks import require_allowed
-from simulator.changefeeds.spec import compiled, require_no_rule_file
+from simulator.changefeeds.served import ServedChangefeed, clock_ms
+from simulator.changefeeds.spec import compiled_if_allowed
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.page.messages import MOST_AT_ONCE, MOST_MESSAGES, Feed
 from simulator.page.scripts import Executed, played
@@ -48,7 +46,7 @@ class Clock:
         """The time of what is replayed; 0 for none."""
 
     def __call__(self) -> int:
-        return self.at_ms or time.time_ns() // 1_000_000
+        return self.at_ms or clock_ms()
 
 
 class PageTidb:
@@ -83,7 +81,7 @@ class PageTidb:
                 if self._clock is not None:
                     self._clock.at_ms = 0
             committed = isinstance(answer, StatementOutcome) and answer.events
-            at_ms = self.served.changefeeds.history.now_ms - 1 if committed else at_ms or time.time_ns() // 1_000_000
+            at_ms = self.served.changefeeds.history.now_ms - 1 if committed else at_ms or clock_ms()
             number = 0 if isinstance(answer, StatementOutcome) else error_number(answer)
             self.log.append(Executed(session, text, number, at_ms))
             return answer
@@ -211,9 +209,7 @@ class PageTidbs:
         changefeed that would write or read files.
         """
         kind, _, tag = release.rpartition(":")
-        require_no_rule_file(config)
-        asked = compiled(sink_uri, config, releases.find(tag, kind or None), SINK_URI)
-        require_allowed(asked, ())
+        compiled_if_allowed((), sink_uri, config, releases.find(tag, kind or None), SINK_URI)
         replayed = [each for _, each in played(log)]
         clock = Clock()
         clock.at_ms = replayed[0].at_ms if replayed else 0
