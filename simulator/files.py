@@ -279,7 +279,7 @@ def read_standard_input() -> bytes:
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse a TOML document; raise ValueError with the reason."""
     try:
-        return _checked(tomllib.loads(text))
+        return checked(tomllib.loads(text))
     except (ValueError, RecursionError) as error:
         raise ValueError(parse_error_reason(error)) from None
 
@@ -287,7 +287,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def parse_json(text: str) -> Any:
     """Parse a JSON document; raise ValueError with the reason."""
     try:
-        return _checked(json.loads(text))
+        return checked(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise ValueError(parse_error_reason(error)) from None
 
@@ -304,9 +304,8 @@ def parse_error_reason(error: Exception) -> str:
     return "a number has more than 4300 digits" if str(error).startswith("Exceeds the limit") else str(error)
 
 
-def _checked(document: T) -> T:
-    """Return the document; raise an error that `parse_error_reason` knows if it is nested too deeply or has an unprintable
-    number."""
+def checked(document: T) -> T:
+    """Return the document; raise RecursionError if it is nested too deeply, ValueError if it has an unprintable number."""
     level: list[object] = [document]
     for _ in range(DEPTH):
         for value in level:

@@ -1,6 +1,7 @@
 """JSON of a request, read as Go's encoding/json reads it into a struct, with its errors.
 
 Names that a struct does not have are skipped, letters of names match in either case, null leaves a value as it is.
+A body is nested at most `files.DEPTH` levels deep, where Go takes 10,000.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from simulator.files import checked
 from simulator.ticdc.changefeed.toml_file import parse_duration
 
 TYPES = {
@@ -64,6 +66,7 @@ def parse(body: bytes) -> Any:
         raise BodyError("EOF")
     try:
         value, _ = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer).raw_decode(text)
+        checked(value)
         return _without_surrogates(value) if "\\ud" in text.lower() else value
     except json.JSONDecodeError as error:
         rest = text[error.pos :].lstrip(" \t\r\n")
