@@ -11,12 +11,10 @@ from typing import Any
 from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError, printable
 from simulator.quantities import counted
-from simulator.reader.compare.events import EVERYTHING, ComparedEvent
-from simulator.reader.compare.pairs import Difference
-from simulator.reader.compare.stored import compare_storages
-from simulator.reader.compare.streams import StreamComparison, compare_streams
+from simulator.reader.compare.events import EVERYTHING, ComparedEvent, Difference
+from simulator.reader.compare.streams import StreamComparison, compare_storages, compare_streams
 from simulator.reader.records import check_protocol
-from simulator.reader.storage.sources import is_storage
+from simulator.reader.storage.file_checks import is_storage
 
 DIFFERENT = 1
 """The exit code of streams that differ."""

@@ -368,7 +368,7 @@ def inspect(
         raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
     _without_pandas()
     from simulator.cli.output import show_lines, warn
-    from simulator.reader.storage.sources import is_storage
+    from simulator.reader.storage.file_checks import is_storage
 
     if is_storage(source):
         if raw or follow or protocol or schema_registry:
@@ -386,8 +386,8 @@ def inspect(
     if config:
         raise UserError(f"--config is for files on storage, and {source} has none")
     from simulator.reader.event_lines import lines, raw_lines
+    from simulator.reader.partitions import source_schemas
     from simulator.reader.records import check_protocol, read_records
-    from simulator.reader.schemas import source_schemas
 
     check_protocol(protocol, source)
     records = read_records(source, follow, warn)

@@ -14,8 +14,7 @@ from typing import Any
 
 from simulator.errors import printable
 from simulator.page.messages import Decoded, Feed
-from simulator.reader.compare.events import EVERYTHING, ComparedEvent, StreamMessage, events_of
-from simulator.reader.compare.pairs import Identities, differences
+from simulator.reader.compare.events import EVERYTHING, ComparedEvent, Identities, StreamMessage, differences, events_of
 from simulator.reader.decode import DdlEvent, RowEvent, Watermark, before_image
 from simulator.reader.event_lines import as_dict
 

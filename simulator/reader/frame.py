@@ -1,7 +1,7 @@
 """Arrow schemas of a partition that is read: its records, and their decoded events.
 
-    RECORD_SCHEMA  records of a partition               consumer.partitions
-    EVENT_SCHEMA   their events, one in each row        consumer.decode.batches
+    RECORD_SCHEMA  records of a partition               reader.partitions
+    EVENT_SCHEMA   their events, one in each row        reader.decode.batches
 
 A batch belongs to one partition, and is in the order of its offsets. Row changes refer to a `Layout`, the description
 of the table in their messages. Columns of EVENT_SCHEMA:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from simulator.reader import decode as reading
 from simulator.reader.decode import DECODERS
-from simulator.reader.statements import IGNORED, ExpectedStatement
+from simulator.reader.truth_metadata import IGNORED, ExpectedStatement
 from simulator.releases import Release
 from simulator.run.plan.snapshot_pairs import renamed_tables, spelled_name
 from simulator.run.plan.statements import EmittedJob

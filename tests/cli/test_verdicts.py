@@ -17,7 +17,7 @@ from support.playing import play, said
 from simulator.cli.page import PLOTLY
 from simulator.cli.verify import report, text
 from simulator.cli.verify.command import document
-from simulator.reader.contract.violations import CHECKS, Violation
+from simulator.reader.contract.summary import CHECKS, Violation
 from simulator.reader.replay.outcome import TableCompared
 from simulator.reader.verify.verification import (
     RIGHT,

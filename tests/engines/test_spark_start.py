@@ -18,7 +18,7 @@ from simulator.cli.load import options as load_options
 from simulator.engines.spark.choice import chosen_master
 from simulator.engines.spark.driver_host import spark_defaults
 from simulator.engines.spark.workers import NEEDED, unpack_error
-from simulator.reader.verify.engine import IN_PROCESS_BYTES, engine_of
+from simulator.reader.verify.options import IN_PROCESS_BYTES, engine_of
 
 
 def test_auto_is_this_process_where_that_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,9 +31,16 @@ from support.vectors.files import ENDTOEND, Json, parametrize, recorded_files
 
 from simulator import TiCDC
 from simulator.errors import DdlError, EncodeError, SqlError
-from simulator.reader.compare.events import EVERYTHING, ComparedEvent, StreamMessage, events_of, with_commit_ts
-from simulator.reader.compare.pairs import Identities, transaction_of
-from simulator.reader.compare.pairs import differences as unequal
+from simulator.reader.compare.events import (
+    EVERYTHING,
+    ComparedEvent,
+    Identities,
+    StreamMessage,
+    events_of,
+    transaction_of,
+    with_commit_ts,
+)
+from simulator.reader.compare.events import differences as unequal
 from simulator.reader.decode import avro as avro_records
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult, joined
 from simulator.run.steps import sql

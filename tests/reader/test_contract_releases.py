@@ -28,7 +28,7 @@ from support.transaction import Row, net, sent
 from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE
 from simulator.errors import EncodeError
-from simulator.reader.contract.possible_values import texts_like_null
+from simulator.reader.contract.message_writer import texts_like_null
 from simulator.reader.contract.stream_spec import stream_spec_of
 from simulator.reader.records import Record
 from simulator.releases import RELEASES, Release, find

@@ -17,9 +17,8 @@ from simulator.cli import run
 from simulator.errors import UserError
 from simulator.reader.decode import DdlEvent, RowEvent, Watermark, before_image, decode, protocol_of
 from simulator.reader.decode.batches import StreamDecoder
-from simulator.reader.decode.connect_texts import connect_text
-from simulator.reader.decode.go_json import unquote
-from simulator.reader.decode.row_images import row_images
+from simulator.reader.decode.message_bytes import unquote
+from simulator.reader.decode.row_images import connect_text, row_images
 from simulator.reader.frame import RECORD_SCHEMA
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.table_definitions import create_table

@@ -25,8 +25,8 @@ from support.vectors.files import DEFAULT as VECTORS
 from support.vectors.files import Vector, vectors
 
 from simulator.columns.change_frame import DDL, ROW, ints
-from simulator.reader.decode import RowEvent, batches, decode, json_columns, row_wise
-from simulator.reader.decode.batches import StreamDecoder, possible_statements
+from simulator.reader.decode import RowEvent, batches, decode, decoder
+from simulator.reader.decode.batches import StreamDecoder, decode_records, possible_statements
 from simulator.reader.decode.cell_texts import decode_base64
 from simulator.reader.decode.row_images import row_images
 from simulator.reader.frame import RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
@@ -79,7 +79,7 @@ def held_against_decode(messages: Sequence[Message], protocol: str) -> tuple[pa.
     """What both ways of decoding the messages give."""
     records = recorded(messages)
     alone, together = StreamDecoder(protocol), StreamDecoder(protocol)
-    expected = row_wise.decode_records(row_wise.iterate_records(records), protocol, alone._layout_index)
+    expected = batches.decode_records(batches.iterate_records(records), protocol, alone._layout_index)
     for _ in range(2):  # the second time every shape is known
         found = together.decoded(records)
         for one, other in zip(rows_in(expected, alone.layouts), rows_in(found, together.layouts), strict=True):
@@ -304,7 +304,7 @@ def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest
     def count_slow_records(records: Any, *rest: Any) -> pa.RecordBatch:
         found = list(records)
         left.extend(offset for offset, _, _ in found)
-        return row_wise.decode_records(found, *rest)
+        return decode_records(found, *rest)
 
     monkeypatch.setattr(batches, "decode_records", count_slow_records)
     decoded = StreamDecoder().decoded(recorded(messages))
@@ -322,8 +322,8 @@ def test_rows_of_tables_with_equal_columns_are_parsed_together(protocol: str, mo
     messages = [message for some in zip(*made, strict=True) for message in some]
     _, layouts = held_against_decode(messages, protocol)
     assert [layout.table for layout in layouts] == [each.name for each in tables]
-    parse = Mock(wraps=json_columns.pj.read_json)
-    monkeypatch.setattr(json_columns.pj, "read_json", parse)
+    parse = Mock(wraps=decoder.pj.read_json)
+    monkeypatch.setattr(decoder.pj, "read_json", parse)
     StreamDecoder(protocol).decoded(recorded(messages))
     assert parse.call_count == 1
 

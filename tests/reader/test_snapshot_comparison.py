@@ -11,8 +11,8 @@ import pytest
 from support.playing import play
 
 from simulator.errors import UserError
-from simulator.reader.engines import in_process
-from simulator.reader.replay.image_pairs import SkippedChanges
+from simulator.reader.replay import neighbours
+from simulator.reader.replay.findings import SkippedChanges
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.reader.replay.states import Gaps, compare_snapshots, expected_rows
 from simulator.sources import snapshots
@@ -52,7 +52,7 @@ def compared(truth: Path, found: Path) -> ReplayOutcome:
     wanted = snapshots.open(truth)
     both = compare_snapshots(wanted, snapshots.open(found, tables=[entry.table for entry in wanted.tables]))
     assert both.gaps == Gaps()
-    batches = in_process.replay_in_process(both.sources, both.expected, 10, lambda value: None)
+    batches = neighbours.replay_in_process(both.sources, both.expected, 10, lambda value: None)
     return summarize_findings(batches, both.timeline, both.expected, SkippedChanges(), [], 10)
 
 
@@ -102,7 +102,7 @@ def test_columns_of_one_side_only_are_noted(tmp_path: Path) -> None:
         (("column 'name' of shop.keyed", "the other side does not have it"),),
         notes=("shop.keyed: column 'other' is not compared, as the truth does not have it",),
     )
-    batches = in_process.replay_in_process(both.sources, both.expected, 10, lambda value: None)
+    batches = neighbours.replay_in_process(both.sources, both.expected, 10, lambda value: None)
     assert summarize_findings(batches, both.timeline, both.expected, SkippedChanges(), [], 10).counts == {}
 
 
@@ -146,7 +146,7 @@ def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_
         },
     )
     wanted = expected_rows(snapshots.open(truth, snapshots.CsvDialect(binary="hex")))
-    from simulator.reader.engines.jdbc import run
+    from simulator.reader.on_spark import run
 
     batches, gaps = run(spark, derby, wanted, 10, 0)
     result = summarize_findings(batches, wanted.timeline, wanted.expected, SkippedChanges(), [], 10)
@@ -163,7 +163,7 @@ def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_
 
 def test_a_database_that_cannot_be_read_is_refused(spark: SparkSession, java: Any, states: tuple[Path, Path]) -> None:
     wanted = expected_rows(snapshots.open(states[0]))
-    from simulator.reader.engines.jdbc import database
+    from simulator.reader.on_spark import database
 
     for url, words in {
         "jdbc:derby:memory:none": "cannot be read: (Couldn.t connect to the database|: java.sql.SQLException)",
@@ -181,7 +181,7 @@ def test_a_database_is_compared_by_the_command_line(
         "CREATE DATABASE shop; CREATE TABLE shop.keyed (id INT PRIMARY KEY, name VARCHAR(20), d DOUBLE);\n"
         "INSERT INTO shop.keyed VALUES (0, 'n0', 0.5), (1, 'n1', 1.5);\n"
     )
-    from simulator.reader.engines.jdbc import DERBY_LOG
+    from simulator.reader.on_spark import DERBY_LOG
 
     java.java.lang.System.clearProperty(DERBY_LOG)
     assert play("run", tmp_path / "story.sql", "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth") == 0

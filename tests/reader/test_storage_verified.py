@@ -14,8 +14,9 @@ from support.vectors.files import recorded_files
 from simulator import TiCDC
 from simulator.errors import UserError
 from simulator.reader.frame import EVENT_SCHEMA
-from simulator.reader.storage.directory import DataFile, open_directory
+from simulator.reader.storage.directory import open_directory
 from simulator.reader.storage.events import file_events
+from simulator.reader.storage.file_checks import DataFile
 from simulator.reader.storage.table_events import TableEvents, TableFiles
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import RIGHT

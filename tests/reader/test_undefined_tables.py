@@ -12,7 +12,7 @@ from support.playing import replayed
 from simulator import TiCDC
 from simulator.reader.decode import RowEvent, decode
 from simulator.reader.records import Record
-from simulator.reader.replay.findings import marked_may_be_equal
+from simulator.reader.replay.normalize import marked_may_be_equal
 from simulator.reader.replay.outcome import ReplayOutcome
 
 OPTIONS = ("open-protocol", "canal-json&enable-tidb-extension=true", "canal-json")

@@ -16,7 +16,7 @@ from support.databases import AIRPORTS
 from support.playing import Rows, play, replayed
 
 from simulator import TiCDC
-from simulator.reader.contract.violations import Violation
+from simulator.reader.contract.summary import Violation
 from simulator.reader.records import Record
 from simulator.reader.replay.outcome import ReplayOutcome
 from simulator.reader.verify.options import VerifyOptions

@@ -16,7 +16,7 @@ import pytest
 from support.playing import play
 
 from simulator.columns.change_frame import CHANGES, DELETES, ChangeSum
-from simulator.reader.contract.sent_changes import check_sent_changes
+from simulator.reader.contract.across_partitions import check_sent_changes
 from simulator.reader.contract.summary import PartitionSummary
 from simulator.reader.event_lines import lines
 from simulator.reader.records import read_records

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simulator.reader.decode import Image, RowEvent
-from simulator.reader.decode.connect_texts import EXACT_DECIMALS, connect_text
+from simulator.reader.decode.row_images import EXACT_DECIMALS, connect_text
 from simulator.releases import Release
 from simulator.ticdc.codecs import CodecOptions
 from simulator.ticdc.table_info import handle_columns

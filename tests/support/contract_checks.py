@@ -13,10 +13,15 @@ from simulator.columns.change_frame import ints
 from simulator.reader.contract.across_partitions import check_across_partitions, choose_reading, partition_count_spans
 from simulator.reader.contract.checks import PartitionChecks
 from simulator.reader.contract.destinations import DispatchRows, RowDestinations
-from simulator.reader.contract.pieces import CheckedPiece, joined_pieces
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import PartitionSummary
-from simulator.reader.contract.violations import Violation, Violations, merge_violations
+from simulator.reader.contract.summary import (
+    CheckedPiece,
+    PartitionSummary,
+    Violation,
+    Violations,
+    joined_pieces,
+    merge_violations,
+)
 from simulator.reader.decode.batches import StreamDecoder
 from simulator.reader.frame import RECORD_SCHEMA, Layout, record_batch
 from simulator.reader.records import Record, TopicPartition

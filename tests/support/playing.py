@@ -19,13 +19,13 @@ from simulator.columns import row_image
 from simulator.reader.contract.stream_spec import stream_spec_of
 from simulator.reader.decode import Image, RowEvent
 from simulator.reader.decode.batches import StreamDecoder
-from simulator.reader.decode.row_images import row_images
-from simulator.reader.decode.row_texts import value_text
-from simulator.reader.engines import in_process
+from simulator.reader.decode.row_images import row_images, value_text
 from simulator.reader.records import Record, TopicPartition
+from simulator.reader.replay import neighbours
 from simulator.reader.replay.digests import digests, only, settle
+from simulator.reader.replay.findings import SkippedChanges
 from simulator.reader.replay.frame import ImagePairSource, Report
-from simulator.reader.replay.image_pairs import ImagePairBuilder, SkippedChanges
+from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.normalize import LikeNull, nothing_like_null
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
 from simulator.reader.replay.row_rules import TableKnowledge
@@ -212,7 +212,7 @@ def replayed(
         if history.gone is not None or (history.table.schema, history.table.name) in beside
     ]
     expected.ends[ended] = False
-    findings = in_process.replay_in_process(sources, expected, SHOWN, lambda value: None)
+    findings = neighbours.replay_in_process(sources, expected, SHOWN, lambda value: None)
     outcome = summarize_findings(findings, found, expected, left, list(partitions), SHOWN)
     skipped = deepcopy(left)
     by_digests = summarize_findings(
@@ -227,7 +227,7 @@ def replayed_by_digests(sources: Sequence[ImagePairSource], expected: TableKnowl
     pairs = [batch for source in sources for batch in source(lambda value: None)]
     settled = settle([digests(batch) for batch in reversed(pairs)], expected)
     looked_at: list[ImagePairSource] = [partial(only, source, settled.rows) for source in sources]
-    return [*settled.counts, *in_process.replay_in_process(looked_at, expected, SHOWN, lambda value: None)]
+    return [*settled.counts, *neighbours.replay_in_process(looked_at, expected, SHOWN, lambda value: None)]
 
 
 def state_source(found: TableTimeline, rows: Rows, is_after: bool, like_null: LikeNull) -> ImagePairSource:

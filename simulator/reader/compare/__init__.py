@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from simulator.reader.compare.stored import compare_storages
-from simulator.reader.compare.streams import StreamComparison, compare_streams
+from simulator.reader.compare.streams import StreamComparison, compare_storages, compare_streams
 
 __all__ = ["StreamComparison", "compare_storages", "compare_streams"]

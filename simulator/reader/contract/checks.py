@@ -18,27 +18,36 @@ from simulator.columns.change_frame import DDL, WATERMARK, Ints, ints
 from simulator.columns.hashing import xxhash64
 from simulator.errors import UserError
 from simulator.quantities import counted
-from simulator.reader.contract import order, placement
+from simulator.reader.contract import batch_checks
+from simulator.reader.contract.batch_checks import OPERATIONS
 from simulator.reader.contract.change_window import LIMIT, ChangeWindow, RewoundRows, RowChangeArrays, SentChange
-from simulator.reader.contract.control_messages import check_bootstraps, check_control_messages, sent_texts
-from simulator.reader.contract.events import EventArrays, Sampler, TableNumbers, event_arrays
-from simulator.reader.contract.message_texts import KeyAndValue, key_and_value
-from simulator.reader.contract.order import OPERATIONS
-from simulator.reader.contract.placement import RowGroup, TableDefinitions
-from simulator.reader.contract.row_messages import RowMessages
+from simulator.reader.contract.events import (
+    EventArrays,
+    RowGroup,
+    Sampler,
+    TableDefinitions,
+    TableNumbers,
+    event_arrays,
+)
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import NEVER, BroadcastDdl, PartitionSummary
-from simulator.reader.contract.violations import SHOW, Violation, ViolationCounter
+from simulator.reader.contract.summary import NEVER, REASONS, SHOW, PartitionSummary, Violation, ViolationCounter
+from simulator.reader.contract.whole_messages import (
+    KeyAndValue,
+    RowMessages,
+    check_bootstraps,
+    check_control_messages,
+    key_and_value,
+    sent_texts,
+)
 from simulator.reader.decode import LEAVING, protocol_of
 from simulator.reader.decode.avro import is_delete_time
 from simulator.reader.decode.batches import is_sequential
 from simulator.reader.frame import UNREADABLE, Layout
 from simulator.reader.records import TopicPartition
+from simulator.reader.truth_metadata import BroadcastDdl
 from simulator.ticdc.table_info import handle_key
 
 LEAVES = frozenset(map(str, LEAVING))
-REASONS = 100
-"""Maximum number of different reasons why records cannot be read."""
 
 
 class PartitionChecks:
@@ -48,7 +57,11 @@ class PartitionChecks:
         self._counter = ViolationCounter(show)
         self._names, self._definitions = TableNumbers(), TableDefinitions(spec)
         self._window, self._newest = ChangeWindow(), RewoundRows()
-        self._groups, self._statements, self._sampling = order.PhysicalTableOrder(), order.StatementOrder(), Sampler()
+        self._groups, self._statements, self._sampling = (
+            batch_checks.PhysicalTableOrder(),
+            batch_checks.StatementOrder(),
+            Sampler(),
+        )
         self._messages = None if spec.writer is None else RowMessages(spec, spec.writer)
         self._sent = sent_texts(spec.statements or ())
         self._low = NEVER
@@ -79,8 +92,8 @@ class PartitionChecks:
             )
         else:
             self._unreadable_ones(events, records)
-            placement.check_sizes(events)
-            order.check_watermarks(events)
+            batch_checks.check_sizes(events)
+            batch_checks.check_watermarks(events)
             self._statements.take(events, self._take_rows(events), self._names.schemas)
             if self._messages is not None and self.spec.writer is not None and records is not None:
                 self._messages.take(events, records)
@@ -173,7 +186,7 @@ class PartitionChecks:
         for alike in self._definitions.alike(events, rows):
             at = alike.at
             row[at], alone[at] = _hashes(events, rows, alike)
-            hashes, unknown = placement.check_partitions(events, rows, alike)
+            hashes, unknown = batch_checks.check_partitions(events, rows, alike)
             scope = self.spec.orders(alike.table)
             if scope != "table":
                 self._ordered[at] = False
@@ -203,7 +216,7 @@ class PartitionChecks:
             rows[late],
             lambda at: f"a row of {events.name(at)} at {events.ts[at]} after one at {earlier[at]}",
         )
-        order.check_operation_order(events, rows, groups, np.where(repeated, -1, self._stages), self._groups)
+        batch_checks.check_operation_order(events, rows, groups, np.where(repeated, -1, self._stages), self._groups)
 
     def _older_last(self, wrong: Iterable[SentChange]) -> None:
         for change in wrong:

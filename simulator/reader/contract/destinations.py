@@ -18,8 +18,7 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.reader.decode import LOST
-from simulator.reader.decode.connect_texts import connect_cells, is_connect
-from simulator.reader.decode.row_texts import MEMBERS, value_text
+from simulator.reader.decode.row_images import MEMBERS, connect_cells, is_connect, value_text
 from simulator.reader.frame import UNKNOWN_CELL, Layout
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import Changefeed
@@ -124,7 +123,7 @@ def changefeed_destination(
 
 
 def layout_destination(changefeed: Changefeed, release: Release = V8_5) -> Destination:
-    """Return the destinations for tables known from layouts only (`decode.row_texts`). A destination that needs more
+    """Return the destinations for tables known from layouts only (`decode.row_images`). A destination that needs more
     is unknown."""
     rules = router(changefeed, release)
 

@@ -1,23 +1,35 @@
-"""A decoded batch as NumPy arrays for the checks. Table numbers are stable within a partition."""
+"""A decoded batch as NumPy arrays for the checks, and its rows by layout and table definition.
+
+Table numbers are stable within a partition.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import ROW, WATERMARK, Ints, ints
+from simulator.columns.change_frame import ROW, WATERMARK, Ints, by_table, ints, picked_values
+from simulator.columns.row_image import LazyCells
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import NEVER, BroadcastDdl, PartitionSummary, ProgressSamples
-from simulator.reader.contract.violations import Violation, ViolationCounter
+from simulator.reader.contract.summary import (
+    MOST_SAMPLES,
+    NEVER,
+    PartitionSummary,
+    ProgressSamples,
+    Violation,
+    ViolationCounter,
+)
+from simulator.reader.decode.row_images import table_from_layout
 from simulator.reader.frame import Layout
 from simulator.reader.records import TopicPartition
-
-MOST_SAMPLES = 1000
+from simulator.reader.truth_metadata import BroadcastDdl
+from simulator.tidb.model.table import Table
 
 
 @dataclass(frozen=True)
@@ -131,6 +143,52 @@ def event_arrays(
         names.names,
         np.maximum.accumulate(np.concatenate(([low], np.where(kind == WATERMARK, ts, NEVER)))),
     )
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows of a batch with one layout and one table definition."""
+
+    at: Ints
+    """Their indexes among the rows of the batch."""
+
+    layout: Layout
+    table: Table
+    defined: bool
+    """Whether the definition is known; otherwise the table is derived from the layout."""
+
+    cells: Mapping[str, pa.Array]
+    """The columns of the new row, or of the old row of a DELETE."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.layout.schema}.{self.layout.table}"
+
+
+class TableDefinitions:
+    def __init__(self, spec: StreamSpec) -> None:
+        self._spec = spec
+        self._known: dict[tuple[str, str], tuple[Ints, list[Table | None]]] = {}
+        self._layout_tables: dict[Layout, Table] = {}
+
+    def alike(self, events: EventArrays, rows: Ints) -> Iterator[RowGroup]:
+        images = pc.coalesce(events.batch.column("after"), events.batch.column("before"))
+        for number, of_layout in by_table(events.layout[rows]):
+            layout = events.layouts[number]
+            name = layout.schema, layout.table
+            if name not in self._known:
+                self._known[name] = self._spec.definitions(*name)
+            since, tables = self._known[name]
+            versions = np.searchsorted(since, events.ts[rows[of_layout]])
+            for version, places in by_table(versions) if len(since) else ((0, np.arange(len(of_layout))),):
+                at, table = of_layout[places], tables[version]
+                defined = table is not None
+                if table is None:
+                    if layout not in self._layout_tables:
+                        self._layout_tables[layout] = table_from_layout(layout)
+                    table = self._layout_tables[layout]
+                cells = LazyCells(picked_values(images, rows[at]), layout.names)
+                yield RowGroup(at, layout, table, defined, cells)
 
 
 class Sampler:

@@ -1,7 +1,11 @@
-"""Writes decoded events again as the changefeed would: what a message is held against as a whole."""
+"""Writes decoded events again as the changefeed would: what a message is held against as a whole.
+
+Some texts can be no value of their column. Some releases write a zero value, or the column's default, for NULL.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -13,11 +17,12 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, Ints, by_table, ints
 from simulator.columns.row_image import LazyCells
+from simulator.errors import EncodeError
 from simulator.reader.contract.destinations import upstream_table
-from simulator.reader.contract.possible_values import check_values, defaults_like_null, texts_like_null, zeros_as_null
-from simulator.reader.decode import DECODERS
-from simulator.reader.decode.row_images import row_images, with_cells, with_nulls, with_values
-from simulator.reader.frame import UNKNOWN_CELL, Layout
+from simulator.reader.decode import DECODERS, LOST
+from simulator.reader.decode.batches import StreamDecoder
+from simulator.reader.decode.row_images import ZERO_TEXTS, row_images, with_cells, with_nulls, with_values
+from simulator.reader.frame import UNKNOWN_CELL, Layout, record_batch
 from simulator.releases import Release
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
@@ -26,7 +31,115 @@ from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
 from simulator.ticdc.dispatch import route, router
 from simulator.ticdc.older_rows import later_columns, untyped_cell
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.types import ColumnType, family
+
+DAY, CLOCK = "[0-9]{4}-(0[0-9]|1[0-2])-([0-2][0-9]|3[01])", r"[0-5][0-9]:[0-5][0-9](\.[0-9]+)?"
+FORMS = {
+    "integer": "-?[0-9]+",
+    "bit": "[0-9]+",
+    "year": "[0-9]{1,4}",
+    "decimal": r"-?[0-9]+(\.[0-9]+)?",
+    "date": DAY,
+    "datetime": f"{DAY} [0-9]{{2}}:{CLOCK}",
+    "time": f"-?[0-9]{{2,}}:{CLOCK}",
+}
+"""By families of types, patterns of TiDB's text."""
+
+MOST_BYTES = 4
+"""Those of a character."""
+
+
+def check_values(images: pa.Array, table: Table) -> None:
+    """Raise ValueError for row images of a table with a text that is no value of its column's type."""
+    there = images.drop_null()
+    if not len(there):
+        return
+    cells = row_image.split(there, len(visible_columns(table)))
+    for place, column in enumerate(visible_columns(table)):
+        right = possible(column.type, cells.cells(place))
+        if right is not None and not pc.all(right).as_py():
+            _refuse(cells.cells(place).filter(pc.invert(right)), column.name, column.type.name)
+
+
+def possible(type: ColumnType, cells: pa.Array) -> pa.Array | None:
+    """Return which cells are texts of the type's values, null for NULL; None for a type of which all texts are."""
+    kind = family(type)
+    if kind in FORMS:
+        return pc.match_substring_regex(cells, f"^({FORMS[kind]})$")
+    if kind == "string" and type.length > 0:
+        return pc.less_equal(pc.binary_length(cells), MOST_BYTES * type.length)
+    return None
+
+
+def _refuse(cells: pa.Array, name: str, type: str) -> None:
+    """Raise ValueError for the first text that messages tell as TiDB has it."""
+    for cell in cells.to_pylist():
+        text = cell.decode("utf-8", "surrogatepass")
+        if cell != UNKNOWN_CELL and LOST not in text:
+            raise ValueError(f"{name} is {text!r:.60}, which is no {type.upper()}")
+
+
+EPOCH = r"|^1970-01-01 00:00:00"
+"""The time that is sent for a zero TIMESTAMP, which no other value of it has."""
+
+ZEROS = {"date": "0000-00-00", "datetime": "0000-00-00 00:00:00"}
+"""The value that is sent as NULL, by family of types, where NULL itself is sent as the default."""
+
+
+def zeros_as_null(table: Table, options: CodecOptions, release: Release) -> Mapping[str, str]:
+    """Return the columns of which messages have NULL for a zero value alone, with that value."""
+    nulls = CODECS[options.protocol].fidelity(options, release).nulls
+    of_default = ((column.name, family(column.type)) for column in defaults_like_null(table, options, release))
+    return {name: ZEROS[kind] for name, kind in of_default if kind in nulls and kind in ZEROS}
+
+
+def texts_like_null(table: Table, options: CodecOptions, release: Release) -> Mapping[str, str]:
+    """Return the columns of which messages do not distinguish some values from NULL, with a regular expression of these
+    values' texts."""
+    fidelity = CODECS[options.protocol].fidelity(options, release)
+    likes: dict[str, list[str]] = {}
+    for column in visible_columns(table):
+        kind = family(column.type)
+        if kind in fidelity.nulls and kind in ZERO_TEXTS:
+            likes.setdefault(column.name, []).append(ZERO_TEXTS[kind] + EPOCH * (column.type.name == "timestamp"))
+        text = (
+            _read_of_null(table, column, options, release)
+            if column in defaults_like_null(table, options, release)
+            else None
+        )
+        if text is not None:
+            likes.setdefault(column.name, []).append(f"^{re.escape(text)}$")
+    return {name: "|".join(texts) for name, texts in likes.items()}
+
+
+def defaults_like_null(table: Table, options: CodecOptions, release: Release) -> tuple[Column, ...]:
+    """Return the columns whose default messages do not distinguish from NULL."""
+    if not CODECS[options.protocol].fidelity(options, release).null_is_default:
+        return ()
+    return tuple(column for column in visible_columns(table) if column.default is not None and not column.not_null)
+
+
+def _read_of_null(table: Table, column: Column, options: CodecOptions, release: Release) -> str | None:
+    """Return the text that a reader finds in place of NULL in a column; None for NULL, and where TiCDC stops."""
+    alone = replace(table, columns=(column,), indexes=(), primary_key=(), partitioning=None)
+    codec, manager = CODECS[options.protocol], SchemaManager()
+    nulls, images = pa.nulls(1, pa.binary()), pa.array([row_image.joined([None])])
+    changes = RowChanges(alone, None, pa.array([1]), pa.nulls(1, pa.int64()), nulls, images)
+    try:
+        encoded = with_schema_ids(codec.encode(changes, options, release), manager)
+    except EncodeError:
+        return None
+    messages = codec.frame(encoded, np.zeros(1, np.int64), options, release)
+    keys = [None] if messages.keys is None else messages.keys.to_pylist()
+    decoding = StreamDecoder(options.protocol, schemas=manager.texts)
+    events = decoding.decoded(record_batch([[0], [0], keys, messages.values.to_pylist()]))
+    if not decoding.layouts:
+        return None
+    _, after = row_images(events, decoding.layouts[0], alone, codec.fidelity(options, release))
+    (cell,) = row_image.cells_of(after[0].as_py())
+    return None if cell is None or cell == UNKNOWN_CELL else cell.decode("utf-8", "surrogateescape")
+
 
 NO_LIMIT = 1 << 40
 """Bytes of a message: which rows were too large, the messages say."""

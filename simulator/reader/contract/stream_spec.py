@@ -20,7 +20,7 @@ from simulator.reader.contract.destinations import (
     order_scope,
 )
 from simulator.reader.contract.message_writer import MessageWriter
-from simulator.reader.statements import ExpectedStatement
+from simulator.reader.truth_metadata import ExpectedStatement
 from simulator.releases import V8_5, Release
 from simulator.sinks import claim_check
 from simulator.ticdc.changefeed.model import Changefeed
@@ -86,7 +86,7 @@ class StreamSpec:
     """Whether the stream has no other tables. Otherwise rows of unknown tables are checked as far as possible."""
 
     by_layout: Destination | str = "its definition is not known"
-    """Returns the destination of rows of a table that is known from its messages only (`decode.row_texts`)."""
+    """Returns the destination of rows of a table that is known from its messages only (`decode.row_images`)."""
 
     files: bool = False
     """Whether it consists of files on a storage: rows have no destination, and the only watermark is the last event."""

@@ -10,8 +10,8 @@ from simulator.errors import UserError, did_you_mean
 from simulator.files import PARSE_ERRORS, parse_error_reason
 from simulator.reader.decode import avro, canal_json, debezium, debezium_avro, maxwell, open_protocol, simple
 from simulator.reader.decode import stream_events as stream
+from simulator.reader.decode.message_bytes import claim_check_message
 from simulator.reader.decode.stream_events import *
-from simulator.reader.decode.whole_messages import claim_check_message
 
 DECODERS = {
     "open-protocol": open_protocol.DECODER,

@@ -20,7 +20,7 @@ from simulator.quantities import counted
 from simulator.reader.decode.avro_reader import AvroReader
 from simulator.reader.decode.avro_schemas import DIGITS, HEADER, AvroType, record_schema, schema_text
 from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
-from simulator.reader.decode.go_json import integer, parse, text
+from simulator.reader.decode.message_bytes import integer, parse, text
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 
 DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"

@@ -17,12 +17,10 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns.cells import buffers, spans
 from simulator.reader.decode.cell_texts import ASCII, LATIN, TEXT, Cell
-from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
-from simulator.reader.decode.go_json import integer, members, parse, text
-from simulator.reader.decode.json_columns import JsonColumns, Outline
+from simulator.reader.decode.decoder import ComparableText, Decoder, JsonColumns, Outline, surrogate_text, zero
 from simulator.reader.decode.json_cuts import FramedEvents, Number, bytes_at, cut
+from simulator.reader.decode.message_bytes import decompress_cells, decompress_value, integer, members, parse, text
 from simulator.reader.decode.stream_events import LOST, ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
-from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 WATERMARK = "TIDB_WATERMARK"

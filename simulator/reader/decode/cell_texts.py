@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask, binary, buffers, latin1, raw, spans, stored_buffers
-from simulator.reader.decode.go_json import unquote
+from simulator.reader.decode.message_bytes import unquote
 
 ConvertedCells = tuple[pa.Array, Mask]
 """Cells (binary), and which of them are valid."""

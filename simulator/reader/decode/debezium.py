@@ -1,7 +1,7 @@
 """TiCDC's Debezium (docs: ticdc-debezium; tiflow v8.0.0 and ticdc v8.5.4, pkg/sink/codec/debezium).
 
 A message is one event. Values stay as messages have them, numbers as their digits, `true` and `false` as words;
-`connect_texts` makes TiDB text of them.
+`row_images` makes TiDB text of them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,19 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask, buffers, have_at, spans
 from simulator.reader.decode.cell_texts import REAL, SIGNED, TEXT, TRUTH, Cell
-from simulator.reader.decode.connect_texts import CONNECT
-from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
-from simulator.reader.decode.go_json import Digits, integer, members, parse, text
-from simulator.reader.decode.json_columns import JsonColumns, Outline
+from simulator.reader.decode.decoder import ComparableText, Decoder, JsonColumns, Outline, surrogate_text, zero
 from simulator.reader.decode.json_cuts import CutEvents, FramedEvents, Number, Shared, cut, joined
+from simulator.reader.decode.message_bytes import (
+    Digits,
+    decompress_cells,
+    decompress_value,
+    integer,
+    members,
+    parse,
+    text,
+)
+from simulator.reader.decode.row_images import CONNECT
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
-from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
 
 WATERMARK = "m"
 SCHEMA = b'},"schema":{'

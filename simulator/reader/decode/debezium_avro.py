@@ -19,10 +19,10 @@ import numpy as np
 
 from simulator.reader.decode.avro_reader import AvroReader
 from simulator.reader.decode.avro_schemas import HEADER, AvroType, record_schema, schema_text
-from simulator.reader.decode.connect_texts import CONNECT
 from simulator.reader.decode.debezium import payload_event
 from simulator.reader.decode.decoder import ComparableText, Decoder
-from simulator.reader.decode.go_json import Digits, members
+from simulator.reader.decode.message_bytes import Digits, members
+from simulator.reader.decode.row_images import CONNECT
 from simulator.reader.decode.stream_events import ColumnInfo, Event
 
 SOURCE = b"\x162.4.0.Final\x0aTiCDC"

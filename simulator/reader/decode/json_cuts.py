@@ -1,6 +1,6 @@
 """Cuts messages of rows in JSON: into the constant that equal rows share, numbers, and an object of what differs.
 
-All of it is done on whole buffers. What a constant means is learned elsewhere (`json_columns`).
+All of it is done on whole buffers. What a constant means is learned elsewhere (`decoder`).
 """
 
 from __future__ import annotations

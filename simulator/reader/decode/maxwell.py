@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.reader.decode import go_json
+from simulator.reader.decode import message_bytes
 from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
-from simulator.reader.decode.go_json import Digits, integer, members, text
+from simulator.reader.decode.message_bytes import Digits, integer, members, text
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value
 
 MAXWELL = "maxwell"
@@ -35,7 +35,7 @@ def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes | None, b
     content = (value or b"").decode("utf-8")
     found, place = [], 0
     while place < len(content):
-        _, end = go_json.DECODER.raw_decode(content, place)
+        _, end = message_bytes.DECODER.raw_decode(content, place)
         found.append((key, content[place:end].encode()))
         place = end
     return tuple(found)
@@ -48,7 +48,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     content, place = value.decode("utf-8"), 0
     events: list[Event] = []
     while place < len(content):
-        document, place = go_json.DECODER.raw_decode(content, place)
+        document, place = message_bytes.DECODER.raw_decode(content, place)
         message = members(document)
         if "sql" in message or "data" in message or "old" in message:  # else a transaction inserts and deletes the row
             events.append(_event(message))

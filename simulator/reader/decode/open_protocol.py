@@ -25,12 +25,28 @@ from simulator.columns.cells import Mask, Places, buffers, pieces_between, spans
 from simulator.quantities import counted
 from simulator.reader.decode import cell_texts
 from simulator.reader.decode.cell_texts import Cell
-from simulator.reader.decode.decoder import ComparableText, Decoder, Numbers, surrogate_text, without_ids, zero
-from simulator.reader.decode.go_json import integer, members, pairs, parse, text, unquote
-from simulator.reader.decode.json_columns import JsonColumns, Outline
+from simulator.reader.decode.decoder import (
+    ComparableText,
+    Decoder,
+    JsonColumns,
+    Numbers,
+    Outline,
+    surrogate_text,
+    without_ids,
+    zero,
+)
 from simulator.reader.decode.json_cuts import CutEvents, FramedEvents, Number, Shared, bytes_at, cut_numbers, words
+from simulator.reader.decode.message_bytes import (
+    decompress_cells,
+    decompress_value,
+    integer,
+    members,
+    pairs,
+    parse,
+    text,
+    unquote,
+)
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
-from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
 from simulator.ticdc.table_info import BINARY, UNSIGNED
 
 VERSION = (1).to_bytes(8, "big")

@@ -1,13 +1,17 @@
 """Converts decoded rows of one layout to TiDB text in the columns of their table, by columns.
 
-Values are converted by `row_texts`, each different value of a column once. Columns that already have TiDB's text are
-not touched.
+Each different value of a column is converted once. Columns that already have TiDB's text are not touched. The table
+provides only what messages lack: the names of ENUM and SET members, and the types of Kafka Connect's values, as Debezium
+has them. Some of these stand for several texts of TiDB: a DECIMAL of more than 15 digits, which is a float, and 1970 in a
+column without NULL, which is also written for dates that do not exist. They are unknown cells. A table whose definition
+is unknown is derived from its layout.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +20,166 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, ints
 from simulator.errors import NotSimulatedError, UserError
-from simulator.reader.decode.connect_texts import connect_cells, is_connect
-from simulator.reader.decode.row_texts import MEMBERS, value_text
 from simulator.reader.decode.stream_events import LOST, Value
 from simulator.reader.frame import UNKNOWN_CELL, Layout
 from simulator.ticdc.codecs.codec import Fidelity
+from simulator.ticdc.time_zone import has_zone, to_local
 from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Table, visible_columns
-from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.model.types import TYPES, ColumnType, exceeds_int64, family, is_binary
+
+
+def value_text(value: Value, column: Column) -> str | None:
+    """Return the TiDB text of a value; bytes as Latin-1 text.
+
+    A binary column whose text has U+FFFD, which is not in Latin-1, has lost bytes: Canal-JSON before 5.4 writes such
+    columns as text. Raises UserError for a number that is no member of the ENUM or SET.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bytes):
+        return value.decode("latin-1") if is_binary(column.type) else value.decode("utf-8", "surrogateescape")
+    if is_binary(column.type):
+        return value if LOST in value else value.encode("utf-8").decode("latin-1")
+    read = MEMBERS.get(column.type.name)
+    return value if read is None else read(value, column)
+
+
+def _enum(value: str, column: Column) -> str:
+    names = ("", *column.type.elements)
+    if not value.isdecimal() and value in names:
+        return value  # of an older row (`ticdc.older_rows`)
+    if not value.isdecimal() or int(value) >= len(names):
+        raise UserError(f"column {column.name!r}: {value!r} is no member of its ENUM, 0 to {len(names) - 1} are")
+    return names[int(value)]
+
+
+def _set(value: str, column: Column) -> str:
+    names = column.type.elements
+    if not value.removeprefix("-").isdecimal() and {*value.split(",")} <= {"", *names}:
+        return value  # of an older row
+    is_number = value.removeprefix("-" if len(names) == MOST_MEMBERS else "").isdecimal()
+    number = int(value) if is_number else -1
+    if not is_number or number < -1 << MOST_MEMBERS - 1 or number > 0 and number >> len(names):
+        raise UserError(f"column {column.name!r}: {value!r} is no value of its SET, 0 to {(1 << len(names)) - 1} are")
+    return ",".join(name for bit, name in enumerate(names) if number >> bit & 1)
+
+
+MOST_MEMBERS = 64
+"""Of a SET; its last one is the sign where a message has a signed integer (Simple in Avro)."""
+
+
+MEMBERS: Mapping[str, Callable[[str, Column], str]] = {"enum": _enum, "set": _set}
+
+CODES = {row.code: row.name for row in TYPES.values()} | {253: "varchar"}
+"""Open Protocol's type codes; 253 is VARBINARY's in some releases."""
+
+BINARY_NAMES = {row.binary_name: row.name for row in TYPES.values() if row.binary_name}
+
+
+def table_from_layout(layout: Layout) -> Table:
+    """Return the table. The layout's key becomes its primary key, and ENUM and SET values stay numbers."""
+    columns = tuple(
+        Column(name, _type(kind, binary), not_null=name in layout.keys)
+        for name, kind, binary in zip(layout.names, layout.types, layout.binary, strict=True)
+    )
+    return Table(layout.schema, layout.table, columns, primary_key=layout.keys, clustered=True)
+
+
+def _type(kind: int | str, binary: bool) -> ColumnType:
+    """Return the type of an Open Protocol code or a canal mysqlType."""
+    if isinstance(kind, int):
+        name = CODES.get(kind, "varchar")
+    else:
+        bare = kind.split("(")[0].split(" ")[0].lower()
+        name = BINARY_NAMES.get(bare, bare)
+    if name not in TYPES or name in MEMBERS:
+        name, binary = "bigint", True
+    text = TYPES[name].family in ("string", "text") and not binary
+    return ColumnType(name, charset="utf8mb4" if text else "binary", collation="utf8mb4_bin" if text else "binary")
+
+
+CONNECT = "connect "
+"""What the types of such columns begin with in a layout."""
+
+EXACT_DECIMALS = (f"{CONNECT}org.apache.kafka.connect.data.Decimal", f"{CONNECT}string")
+"""Types whose values are TiDB's text of a DECIMAL."""
+
+EXACT_DIGITS = 15
+"""Any decimal number of so many digits can be read back from a float of 64 bits."""
+
+MILLISECOND_DECIMALS = 3
+MICROS = 1_000_000
+
+
+def is_connect(kind: int | str) -> bool:
+    """Whether a column's type in messages is one of Kafka Connect."""
+    return str(kind).startswith(CONNECT)
+
+
+def connect_cells(cells: pa.Array, column: Column, kind: int | str, time_zone: str) -> pa.Array:
+    """Return the TiDB texts of a column's texts in messages, each different text converted once; `kind` is the column's
+    type there, and TIMESTAMPs are in a zone, UTC if it is empty."""
+    if family(column.type) == "decimal" and kind in EXACT_DECIMALS:
+        return cells
+    encoded = cells.dictionary_encode()
+    texts = pa.array([_connect_cell(cell, column) for cell in encoded.dictionary.to_pylist()], pa.binary())
+    return (to_local(texts, time_zone) if has_zone(column.type) else texts).take(encoded.indices)
+
+
+def _connect_cell(cell: bytes, column: Column) -> bytes:
+    if cell == UNKNOWN_CELL:
+        return cell
+    text = connect_text(cell.decode("utf-8", "surrogatepass"), column)
+    return UNKNOWN_CELL if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def connect_text(text: str, column: Column) -> str | None:
+    """Return the TiDB text of a value; None if several have it."""
+    type, zero = column.type, column.not_null
+    match family(type):
+        case "bit":
+            return _connect_bits(text, type)
+        case "string" | "text":
+            return base64.b64decode(text).decode("latin-1") if is_binary(type) else text
+        case "date":
+            return None if zero and text == "0" else str(np.datetime64(int(text), "D"))
+        case "datetime" if type.name == "timestamp":
+            return None if zero and text.startswith("1970-01-01T00:00:00") else text.replace("T", " ").removesuffix("Z")
+        case "datetime":
+            return None if zero and text == "0" else _connect_datetime(int(text), type)
+        case "time":
+            return _connect_time(int(text), type)
+        case "decimal":
+            return _connect_decimal(text, type)
+        case "integer" if exceeds_int64(type):
+            return str(int(text) % (1 << 64))
+    return text
+
+
+def _connect_bits(text: str, type: ColumnType) -> str:
+    if type.length == 1:
+        return str(int(text == "true"))
+    return str(int.from_bytes(base64.b64decode(text), "little"))
+
+
+def _connect_datetime(number: int, type: ColumnType) -> str:
+    micros = number if type.decimal > MILLISECOND_DECIMALS else number * 1000
+    moment = str(np.datetime64(micros, "us")).replace("T", " ")
+    return moment[: 20 + type.decimal] if type.decimal > 0 else moment[:19]
+
+
+def _connect_time(micros: int, type: ColumnType) -> str:
+    seconds, fraction = divmod(abs(micros), MICROS)
+    digits = f".{fraction:06d}"[: 1 + type.decimal] if type.decimal > 0 else ""
+    sign = "-" if micros < 0 else ""
+    return f"{sign}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{digits}"
+
+
+def _connect_decimal(text: str, type: ColumnType) -> str | None:
+    if type.length > EXACT_DIGITS:
+        return None
+    return format(Decimal(text).quantize(Decimal(1).scaleb(-max(type.decimal, 0))), "f")
+
 
 ZERO_TEXTS: Mapping[str, str] = {
     "string": "^$",

@@ -22,15 +22,16 @@ from simulator.reader.decode.cell_texts import BASE64_BYTES, TEXT, Cell
 from simulator.reader.decode.decoder import (
     ComparableText,
     Decoder,
+    JsonColumns,
     Numbers,
+    Outline,
     SchemaMemory,
     surrogate_text,
     without_ids,
     zero,
 )
-from simulator.reader.decode.go_json import members, parse, text
-from simulator.reader.decode.json_columns import JsonColumns, Outline
 from simulator.reader.decode.json_cuts import FramedEvents, Number, bytes_at, cut
+from simulator.reader.decode.message_bytes import decompress_cells, decompress_value, members, parse, text
 from simulator.reader.decode.stream_events import (
     ColumnInfo,
     DdlEvent,
@@ -41,7 +42,6 @@ from simulator.reader.decode.stream_events import (
     Value,
     Watermark,
 )
-from simulator.reader.decode.whole_messages import decompress_cells, decompress_value
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"))

@@ -25,7 +25,7 @@ Image: TypeAlias = "Mapping[str, Value]"
 @dataclass(frozen=True)
 class ColumnInfo:
     type: int | str
-    """Open Protocol's type code, canal's mysqlType, or a type of Kafka Connect (`connect_texts.CONNECT`)."""
+    """Open Protocol's type code, canal's mysqlType, or a type of Kafka Connect (`row_images.CONNECT`)."""
 
     flags: int | None = None
     """Open Protocol's `f`."""

@@ -1,10 +1,8 @@
-"""Findings of the replay checks: every one is counted, and the first examples of each check and table are kept.
+"""Findings of the replay checks, and what is noted of row changes beside their image pairs.
 
-The kept examples depend on their place in the stream only, not on how rows are distributed over tasks.
-
-A table whose definition is unknown is replayed by the column names and the handle key in its messages. The effect of
-a statement on it is unknown, so that it starts anew after each. Images begin with a marker of their layout, since
-images of different layouts are not compared.
+Every finding is counted, and the first examples of each check and table are kept. The kept examples depend on their place
+in the stream only, not on how rows are distributed over tasks. The sums of row changes are held against those that were
+sent.
 """
 
 from __future__ import annotations
@@ -12,21 +10,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import Ints, by_table, ints
-from simulator.reader.decode.row_texts import MEMBERS, table_from_layout
+from simulator.columns.change_frame import (
+    DELETE,
+    KINDS,
+    ChangeSum,
+    ChangeSums,
+    Ints,
+    add_sums,
+    by_table,
+    ints,
+    sums_by_group,
+)
+from simulator.columns.hashing import fingerprints
 from simulator.reader.frame import Layout
 from simulator.reader.replay.frame import FINDING_SCHEMA
-from simulator.reader.replay.normalize import as_mask, is_unknown, may_be_equal
-from simulator.reader.replay.table_timeline import NO_TABLE, ReplayedTable, TableHistory
-from simulator.tidb.model.types import TYPES
+from simulator.reader.replay.normalize import has_lost_bytes
+from simulator.tidb.model.table import Table
+from simulator.tidb.model.types import family
 
 FIRST = [("commit_ts", "ascending"), ("partition_index", "ascending"), ("offset", "ascending"), ("handle", "ascending")]
 """Sort keys of the examples."""
@@ -96,90 +102,66 @@ def merge_findings(batches: Iterable[pa.RecordBatch], show: int) -> Findings:
     return findings
 
 
-MARKER_SIZE = 8
-"""Bytes of a layout marker."""
+@dataclass
+class SkippedChanges:
+    """Row changes without an image pair, counted by table number (NO_TABLE for none), table name and reason."""
 
-CODES = frozenset(TYPES[name].code for name in MEMBERS)
-MOST = 1 << 30
-"""Numbers for such tables, downwards from NO_TABLE."""
+    rows: Counter[tuple[int, str, str]] = field(default_factory=Counter)
+    layouts: dict[int, dict[bytes, Layout]] = field(default_factory=dict)
+    """Layouts of undefined tables, by table number and layout marker."""
 
+    unknown: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """New values that nothing tells, by table number and column."""
 
-@dataclass(frozen=True)
-class UndefinedTable:
-    """An undefined table between two statements about it."""
+    keys: set[tuple[int, str]] = field(default_factory=set)
+    """Unique keys of which row changes do not tell who has which value, by number, with the reason."""
 
-    layout: Layout
-    since: int
-    """Commit-ts of the statement before."""
+    sums: dict[tuple[str, str], ChangeSum] = field(default_factory=dict)
+    """Of all row changes."""
 
-    @property
-    def number(self) -> int:
-        """Return a number below NO_TABLE, the same in every task. Collisions are harmless, since handles include the
-        name."""
-        return NO_TABLE - 1 - crc32(self._name) % MOST
+    def add(self, number: int, table: str, why: str, count: int) -> None:
+        if count:
+            self.rows[number, table, why] += count
 
-    def handles(self, images: pa.Array) -> pa.Array:
-        """Return the handles of images; null where there is no image or a cell of the handle key is unknown."""
-        if images.null_count == len(images):
-            return pa.nulls(len(images), pa.binary())
-        there, names = images.drop_null(), self.layout.names
-        cells = [row_image.cell(there, len(names), names.index(name)) for name in sorted(self.layout.keys)]
-        hidden = np.logical_or.reduce([is_unknown(cell) for cell in cells])
-        made = pc.binary_join_element_wise(self._name, row_image.pack(cells), b"\0")
-        return row_image.restore_nulls(pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), made), images)
-
-    @property
-    def _name(self) -> bytes:
-        return f"{self.layout.schema}.{self.layout.table}\0{self.since}".encode("utf-8", "surrogatepass")
+    def include(self, other: SkippedChanges) -> None:
+        """Add the changes that another task skipped."""
+        self.rows.update(other.rows)
+        self.unknown.update(other.unknown)
+        self.keys |= other.keys
+        add_sums(self.sums, other.sums)
+        for number, layouts in other.layouts.items():
+            self.layouts.setdefault(number, {}).update(layouts)
 
 
-def has_key(layout: Layout) -> bool:
-    """Return whether the messages identify rows."""
-    return bool(layout.keys) and set(layout.keys) <= set(layout.names)
+def with_told_times(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows (EVENT_SCHEMA) with the commit-ts of their messages in further columns, before others take its
+    place."""
+    return rows.append_column("told_ts", rows.column("commit_ts")).append_column("timed", rows.column("exact"))
 
 
-def layout_marker(layout: Layout) -> bytes:
-    """Return the prefix of the images of a layout."""
-    return b"%08x" % crc32(repr((layout.names, layout.types)).encode("utf-8", "surrogatepass"))
+class SentImages:
+    """Rows of one layout, of which the images become known little by little."""
 
+    def __init__(self, rows: pa.RecordBatch, layout: Layout) -> None:
+        self._rows, self._name = rows, f"{layout.schema}.{layout.table}"
+        self._hashes, self._told = np.zeros(len(rows), np.uint64), np.zeros(len(rows), np.bool_)
 
-def add_marker(images: pa.Array, layout: Layout) -> pa.Array:
-    return pc.binary_join_element_wise(layout_marker(layout), images, b"\xff")
+    def put(self, places: Ints, table: Table, touched: Ints, before: pa.Array, after: pa.Array) -> None:
+        """Note the normalized images of rows at these places, whose table has that definition.
 
+        They are not told where TiDB may have another spelling, or in a millisecond with a statement on the table.
+        """
+        if any(family(column.type) == "float" for column in table.columns):
+            return
+        images = pc.coalesce(after, before)
+        ts, exact = ints(self._rows, "commit_ts")[places], np.asarray(self._rows.column("exact"))[places]
+        doubtful = ~exact & np.isin(ts, touched)
+        self._hashes[places], self._told[places] = fingerprints(images), ~(has_lost_bytes(images) | doubtful)
 
-def remove_marker(image: bytes) -> bytes:
-    return image[MARKER_SIZE + 1 :]
-
-
-def marked_may_be_equal(images: pa.Array, others: pa.Array) -> Mask:
-    """Return whether images with markers may be of one row."""
-    mask = np.ones(len(images), np.bool_)
-    marks = pc.binary_slice(images, 0, MARKER_SIZE)
-    same = np.flatnonzero(as_mask(pc.equal(marks, pc.binary_slice(others, 0, MARKER_SIZE))))
-    encoded = marks.take(pa.array(same)).dictionary_encode()
-    for number in range(len(encoded.dictionary)):
-        places = same[np.asarray(encoded.indices) == number]
-        one, other = (side.take(pa.array(places)) for side in (images, others))
-        mask[places] = may_be_equal(one, other, one[0].as_py().count(b"\xff") + 1)
-    return mask
-
-
-def layout_history(layout: Layout) -> TableHistory:
-    """Return the table as its messages describe it."""
-    return TableHistory((ReplayedTable(-1, table_from_layout(layout)),), False)
-
-
-def without_members(layout: Layout) -> frozenset[str]:
-    """Return the columns whose values are not ENUM or SET numbers; an empty ENUM or SET may be sent as NULL."""
-    return frozenset(
-        name
-        for name, kind in zip(layout.names, layout.types, strict=True)
-        if kind not in CODES and str(kind).split("(")[0].lower() not in MEMBERS
-    )
-
-
-def last_statement_before(touched: Ints, ts: Ints) -> Ints:
-    """Return the last statement before each commit-ts; -1 for none."""
-    known = np.concatenate(([-1], touched))
-    statements: Ints = known[np.searchsorted(touched, ts, "left")]
-    return statements
+    def sums(self, milliseconds: bool) -> ChangeSums:
+        """Return the sums of the rows; `milliseconds` is whether these are all that messages tell of commit-ts."""
+        ts, exact = ("told_ts", "timed") if "timed" in self._rows.schema.names else ("commit_ts", "exact")
+        deleted = (ints(self._rows, "op") == DELETE).astype(np.int64)
+        timed = np.asarray(self._rows.column(exact)) | milliseconds
+        sums = sums_by_group(deleted, ints(self._rows, ts), self._hashes, timed, self._told)
+        return {(self._name, KINDS[group]): each for group, each in sums.items()}

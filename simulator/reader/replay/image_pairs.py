@@ -5,9 +5,8 @@ An image pair depends only on its row change and the timeline, so that pairs can
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,33 +15,25 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import (
-    DELETE,
-    INSERT,
-    ROW,
-    UPDATE,
-    ChangeSum,
-    Ints,
-    add_sums,
-    by_table,
-    ints,
-    picked,
-)
-from simulator.errors import NotSimulatedError, SchemaError, UserError
-from simulator.reader.decode.row_images import with_nulls
-from simulator.reader.decode.row_texts import table_from_layout
+from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, add_sums, by_table, ints, picked
+from simulator.errors import NotSimulatedError, UserError
+from simulator.reader.decode.row_images import table_from_layout
 from simulator.reader.frame import UNKNOWN_CELL, Layout
-from simulator.reader.replay import findings
-from simulator.reader.replay.findings import UndefinedTable
+from simulator.reader.replay import normalize
+from simulator.reader.replay.findings import SentImages, SkippedChanges, with_told_times
 from simulator.reader.replay.frame import ANY, NEVER, SAME, STRICT, keyed_pairs, select_pairs
 from simulator.reader.replay.normalize import (
     LikeNull,
+    UndefinedTable,
     as_mask,
-    convert_images,
+    convert_to_last,
+    dropped_at,
     has_unknown_cell,
     is_unknown,
     normalize_images,
     nothing_like_null,
+    nulls_as_one,
+    row_handles,
     with_scales,
 )
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
@@ -58,13 +49,9 @@ from simulator.reader.replay.unique_keys import (
     unique_keys,
     without,
 )
-from simulator.reader.replay.value_checks import SentImages, with_told_times
-from simulator.ticdc import key_bytes
 from simulator.ticdc.codecs.codec import Fidelity
-from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import SOFT_DELETE_TIME, Table, visible_columns
-from simulator.tidb.storage.partitions import locate_partition
 
 UNDEFINED = "nobody says how it is defined then, and messages do not tell its handle key"
 ONLY_CONSISTENCY = "nobody says how it is defined then, so that they are held against each other alone"
@@ -77,37 +64,6 @@ HIDES_UPDATES = "it has no handle key, and messages do not tell UPDATEs from INS
 Images = Callable[[pa.RecordBatch, Layout, Table, Fidelity], tuple[pa.Array, pa.Array]]
 """Converts rows (EVENT_SCHEMA) of one layout to their images before and after, as TiDB text in the table's column
 order."""
-
-
-@dataclass
-class SkippedChanges:
-    """Row changes without an image pair, counted by table number (NO_TABLE for none), table name and reason."""
-
-    rows: Counter[tuple[int, str, str]] = field(default_factory=Counter)
-    layouts: dict[int, dict[bytes, Layout]] = field(default_factory=dict)
-    """Layouts of undefined tables, by table number and layout marker."""
-
-    unknown: Counter[tuple[int, str]] = field(default_factory=Counter)
-    """New values that nothing tells, by table number and column."""
-
-    keys: set[tuple[int, str]] = field(default_factory=set)
-    """Unique keys of which row changes do not tell who has which value, by number, with the reason."""
-
-    sums: dict[tuple[str, str], ChangeSum] = field(default_factory=dict)
-    """Of all row changes."""
-
-    def add(self, number: int, table: str, why: str, count: int) -> None:
-        if count:
-            self.rows[number, table, why] += count
-
-    def include(self, other: SkippedChanges) -> None:
-        """Add the changes that another task skipped."""
-        self.rows.update(other.rows)
-        self.unknown.update(other.unknown)
-        self.keys |= other.keys
-        add_sums(self.sums, other.sums)
-        for number, layouts in other.layouts.items():
-            self.layouts.setdefault(number, {}).update(layouts)
 
 
 @dataclass(frozen=True)
@@ -187,14 +143,14 @@ class ImagePairBuilder:
         self, rows: pa.RecordBatch, layout: Layout, partition_index: int, skipped: SkippedChanges
     ) -> Iterator[pa.RecordBatch]:
         name = f"{layout.schema}.{layout.table}"
-        if not findings.has_key(layout):
+        if not normalize.has_key(layout):
             skipped.add(NO_TABLE, name, UNDEFINED, len(rows))
             return
         if self.fidelity.nulls or self.fidelity.old_nulls:
-            rows, layout = _drop_columns(rows, layout, findings.without_members(layout) | set(layout.keys))
+            rows, layout = _drop_columns(rows, layout, normalize.without_members(layout) | set(layout.keys))
         ts, touched = ints(rows, "commit_ts"), self.timeline.touched(object_key(layout.schema, layout.table))
         table = table_from_layout(layout)
-        for begin, at in by_table(findings.last_statement_before(touched, ts)):
+        for begin, at in by_table(normalize.last_statement_before(touched, ts)):
             part, undefined = rows.take(pa.array(at)), UndefinedTable(layout, begin)
             try:
                 before, after = (
@@ -204,7 +160,7 @@ class ImagePairBuilder:
                 skipped.add(undefined.number, name, str(error), len(part))
                 continue
             skipped.add(NO_TABLE, name, ONLY_CONSISTENCY, len(part))
-            skipped.layouts.setdefault(undefined.number, {})[findings.layout_marker(layout)] = layout
+            skipped.layouts.setdefault(undefined.number, {})[normalize.layout_marker(layout)] = layout
             was, now = undefined.handles(before), undefined.handles(after)
             part, was, before = self._with_old_rows(part, table, was, now, before)
             lost = _unknown_handles(before, was) | _unknown_handles(after, now)
@@ -215,7 +171,7 @@ class ImagePairBuilder:
                 undefined.number,
                 (was, now),
                 columns,
-                (findings.add_marker(before, layout), findings.add_marker(after, layout)),
+                (normalize.add_marker(before, layout), normalize.add_marker(after, layout)),
                 lost,
             )
 
@@ -441,71 +397,3 @@ def _drop_columns(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) 
         binary=tuple(layout.binary[place] for place in at),
         keys=tuple(name for name in layout.keys if name in known),
     )
-
-
-def convert_to_last(history: TableHistory, definition: int, images: pa.Array, last: int | None = None) -> pa.Array:
-    """Convert images from one definition of a table to its last one, or to the definition at index `last`."""
-    tables = [each.table for each in history.definitions[definition : None if last is None else last + 1]]
-    for before, after in zip(tables, tables[1:]):
-        images = convert_images(images, before, after)
-    return images
-
-
-def nulls_as_one(images: pa.Array, history: TableHistory, like_null: LikeNull, last: int | None = None) -> pa.Array:
-    """Return images of the last definition of a table, or of that at index `last`, with NULL in place of what any of its
-    definitions does not distinguish from NULL."""
-    texts: dict[str, set[str]] = {}
-    for definition in history.definitions:
-        for name, text in like_null(definition.table).items():
-            texts.setdefault(name, set()).add(text)
-    table = history.table if last is None else history.definitions[last].table
-    names = [column.name for column in visible_columns(table)]
-    return with_nulls(images, names, {name: "|".join(sorted(each)) for name, each in texts.items()})
-
-
-def row_handles(table: Table, images: pa.Array) -> pa.Array:
-    """Return the handles of images; null where there is no image or a cell of the handle key is unknown."""
-    if images.null_count == len(images):
-        return pa.nulls(len(images), pa.binary())
-    present = images.drop_null()
-    if not handle_key(table):
-        return row_image.restore_nulls(
-            pc.if_else(pa.array(has_unknown_cell(present)), pa.scalar(None, pa.binary()), present), images
-        )
-    names = [column.name for column in visible_columns(table)]
-    cells = row_image.LazyCells(present, names)
-    texts = {name: cells[name] for name in handle_key(table)}
-    hidden = np.logical_or.reduce([is_unknown(cell) for cell in texts.values()])
-    if hidden.any():
-        keep = pa.array(~hidden)
-        texts = {name: pc.if_else(keep, cell, pa.scalar(None, pa.binary())) for name, cell in texts.items()}
-    made = key_bytes.handle_keys(table, {name: cell.view(pa.string()) for name, cell in texts.items()})
-    return row_image.restore_nulls(pc.if_else(pa.array(~hidden), made, pa.scalar(None, pa.binary())), images)
-
-
-def dropped_at(history: TableHistory, definition: int, images: pa.Array, ts: Ints) -> pa.Array:
-    """Return the commit-ts of the statement that drops or truncates each row's partition, else NEVER. Raises
-    SchemaError if it cannot be determined."""
-    timestamps = np.full(len(images), NEVER, np.int64)
-    for cut in reversed(history.cuts):
-        if cut.definition < definition or images.null_count == len(images):
-            continue
-        at = np.flatnonzero(as_mask(pc.is_valid(images)) & (ts <= cut.ts))
-        if not len(at):
-            continue
-        table = history.definitions[cut.definition].table
-        then = convert_to_last(history, definition, images.take(pa.array(at)), cut.definition)
-        timestamps[at[_in_partitions(table, then, cut.names)]] = cut.ts
-    return pa.array(timestamps)
-
-
-def _in_partitions(table: Table, images: pa.Array, names: frozenset[str]) -> Mask:
-    if not names or table.partitioning is None:
-        return np.ones(len(images), np.bool_)
-    if has_unknown_cell(images).any():
-        why = "which partition its rows are in is not told, and some were dropped or emptied"
-        raise SchemaError(f"{table.schema}.{table.name}: {why}")
-    cells = row_image.named(images, [column.name for column in visible_columns(table)])
-    ordinal = locate_partition(table, cells)
-    dropped = [place for place, each in enumerate(table.partitioning.partitions) if each.name.lower() in names]
-    return as_mask(pc.is_in(ordinal, pa.array(dropped, pa.int32())))

@@ -2,13 +2,18 @@
 
 Two normalized images are equal exactly if their rows are, as far as messages distinguish rows. Floating-point text has
 one spelling, and bytes that are not UTF-8 become U+FFFD. An unknown cell is 0xFD, and may equal any other cell.
+
+A table whose definition is unknown is replayed by the column names and the handle key in its messages. The effect of
+a statement on it is unknown, so that it starts anew after each. Images begin with a marker of their layout, since
+images of different layouts are not compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +21,16 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask, binary, buffers
-from simulator.reader.contract.possible_values import possible
+from simulator.columns.change_frame import Ints
+from simulator.errors import SchemaError
+from simulator.reader.contract.message_writer import possible
 from simulator.reader.decode import LOST
-from simulator.reader.frame import UNKNOWN_CELL
+from simulator.reader.decode.row_images import MEMBERS, table_from_layout, with_nulls
+from simulator.reader.frame import UNKNOWN_CELL, Layout
+from simulator.reader.replay.frame import NEVER
+from simulator.reader.replay.table_timeline import NO_TABLE, ReplayedTable, TableHistory
+from simulator.ticdc import key_bytes
+from simulator.ticdc.table_info import handle_key
 from simulator.tidb.datums.cast import convert_text
 from simulator.tidb.ddl.column_definitions import (
     ColumnSource,
@@ -28,7 +40,8 @@ from simulator.tidb.ddl.column_definitions import (
     find_column_sources,
 )
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.model.types import ColumnType, family, is_binary
+from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary
+from simulator.tidb.storage.partitions import locate_partition
 
 LOST_BYTES = LOST.encode()
 
@@ -224,3 +237,160 @@ def _replace_surrogates(cells: pa.Array) -> pa.Array:
     for place, byte in enumerate(LOST_BYTES):
         put[leads + place] = byte
     return binary(put, offsets, cells)
+
+
+def convert_to_last(history: TableHistory, definition: int, images: pa.Array, last: int | None = None) -> pa.Array:
+    """Convert images from one definition of a table to its last one, or to the definition at index `last`."""
+    tables = [each.table for each in history.definitions[definition : None if last is None else last + 1]]
+    for before, after in zip(tables, tables[1:]):
+        images = convert_images(images, before, after)
+    return images
+
+
+def nulls_as_one(images: pa.Array, history: TableHistory, like_null: LikeNull, last: int | None = None) -> pa.Array:
+    """Return images of the last definition of a table, or of that at index `last`, with NULL in place of what any of its
+    definitions does not distinguish from NULL."""
+    texts: dict[str, set[str]] = {}
+    for definition in history.definitions:
+        for name, text in like_null(definition.table).items():
+            texts.setdefault(name, set()).add(text)
+    table = history.table if last is None else history.definitions[last].table
+    names = [column.name for column in visible_columns(table)]
+    return with_nulls(images, names, {name: "|".join(sorted(each)) for name, each in texts.items()})
+
+
+def row_handles(table: Table, images: pa.Array) -> pa.Array:
+    """Return the handles of images; null where there is no image or a cell of the handle key is unknown."""
+    if images.null_count == len(images):
+        return pa.nulls(len(images), pa.binary())
+    present = images.drop_null()
+    if not handle_key(table):
+        return row_image.restore_nulls(
+            pc.if_else(pa.array(has_unknown_cell(present)), pa.scalar(None, pa.binary()), present), images
+        )
+    names = [column.name for column in visible_columns(table)]
+    cells = row_image.LazyCells(present, names)
+    texts = {name: cells[name] for name in handle_key(table)}
+    hidden = np.logical_or.reduce([is_unknown(cell) for cell in texts.values()])
+    if hidden.any():
+        keep = pa.array(~hidden)
+        texts = {name: pc.if_else(keep, cell, pa.scalar(None, pa.binary())) for name, cell in texts.items()}
+    made = key_bytes.handle_keys(table, {name: cell.view(pa.string()) for name, cell in texts.items()})
+    return row_image.restore_nulls(pc.if_else(pa.array(~hidden), made, pa.scalar(None, pa.binary())), images)
+
+
+def dropped_at(history: TableHistory, definition: int, images: pa.Array, ts: Ints) -> pa.Array:
+    """Return the commit-ts of the statement that drops or truncates each row's partition, else NEVER. Raises
+    SchemaError if it cannot be determined."""
+    timestamps = np.full(len(images), NEVER, np.int64)
+    for cut in reversed(history.cuts):
+        if cut.definition < definition or images.null_count == len(images):
+            continue
+        at = np.flatnonzero(as_mask(pc.is_valid(images)) & (ts <= cut.ts))
+        if not len(at):
+            continue
+        table = history.definitions[cut.definition].table
+        then = convert_to_last(history, definition, images.take(pa.array(at)), cut.definition)
+        timestamps[at[_in_partitions(table, then, cut.names)]] = cut.ts
+    return pa.array(timestamps)
+
+
+def _in_partitions(table: Table, images: pa.Array, names: frozenset[str]) -> Mask:
+    if not names or table.partitioning is None:
+        return np.ones(len(images), np.bool_)
+    if has_unknown_cell(images).any():
+        why = "which partition its rows are in is not told, and some were dropped or emptied"
+        raise SchemaError(f"{table.schema}.{table.name}: {why}")
+    cells = row_image.named(images, [column.name for column in visible_columns(table)])
+    ordinal = locate_partition(table, cells)
+    dropped = [place for place, each in enumerate(table.partitioning.partitions) if each.name.lower() in names]
+    return as_mask(pc.is_in(ordinal, pa.array(dropped, pa.int32())))
+
+
+MARKER_SIZE = 8
+"""Bytes of a layout marker."""
+
+CODES = frozenset(TYPES[name].code for name in MEMBERS)
+MOST = 1 << 30
+"""Numbers for such tables, downwards from NO_TABLE."""
+
+
+@dataclass(frozen=True)
+class UndefinedTable:
+    """An undefined table between two statements about it."""
+
+    layout: Layout
+    since: int
+    """Commit-ts of the statement before."""
+
+    @property
+    def number(self) -> int:
+        """Return a number below NO_TABLE, the same in every task. Collisions are harmless, since handles include the
+        name."""
+        return NO_TABLE - 1 - crc32(self._name) % MOST
+
+    def handles(self, images: pa.Array) -> pa.Array:
+        """Return the handles of images; null where there is no image or a cell of the handle key is unknown."""
+        if images.null_count == len(images):
+            return pa.nulls(len(images), pa.binary())
+        there, names = images.drop_null(), self.layout.names
+        cells = [row_image.cell(there, len(names), names.index(name)) for name in sorted(self.layout.keys)]
+        hidden = np.logical_or.reduce([is_unknown(cell) for cell in cells])
+        made = pc.binary_join_element_wise(self._name, row_image.pack(cells), b"\0")
+        return row_image.restore_nulls(pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), made), images)
+
+    @property
+    def _name(self) -> bytes:
+        return f"{self.layout.schema}.{self.layout.table}\0{self.since}".encode("utf-8", "surrogatepass")
+
+
+def has_key(layout: Layout) -> bool:
+    """Return whether the messages identify rows."""
+    return bool(layout.keys) and set(layout.keys) <= set(layout.names)
+
+
+def layout_marker(layout: Layout) -> bytes:
+    """Return the prefix of the images of a layout."""
+    return b"%08x" % crc32(repr((layout.names, layout.types)).encode("utf-8", "surrogatepass"))
+
+
+def add_marker(images: pa.Array, layout: Layout) -> pa.Array:
+    return pc.binary_join_element_wise(layout_marker(layout), images, b"\xff")
+
+
+def remove_marker(image: bytes) -> bytes:
+    return image[MARKER_SIZE + 1 :]
+
+
+def marked_may_be_equal(images: pa.Array, others: pa.Array) -> Mask:
+    """Return whether images with markers may be of one row."""
+    mask = np.ones(len(images), np.bool_)
+    marks = pc.binary_slice(images, 0, MARKER_SIZE)
+    same = np.flatnonzero(as_mask(pc.equal(marks, pc.binary_slice(others, 0, MARKER_SIZE))))
+    encoded = marks.take(pa.array(same)).dictionary_encode()
+    for number in range(len(encoded.dictionary)):
+        places = same[np.asarray(encoded.indices) == number]
+        one, other = (side.take(pa.array(places)) for side in (images, others))
+        mask[places] = may_be_equal(one, other, one[0].as_py().count(b"\xff") + 1)
+    return mask
+
+
+def layout_history(layout: Layout) -> TableHistory:
+    """Return the table as its messages describe it."""
+    return TableHistory((ReplayedTable(-1, table_from_layout(layout)),), False)
+
+
+def without_members(layout: Layout) -> frozenset[str]:
+    """Return the columns whose values are not ENUM or SET numbers; an empty ENUM or SET may be sent as NULL."""
+    return frozenset(
+        name
+        for name, kind in zip(layout.names, layout.types, strict=True)
+        if kind not in CODES and str(kind).split("(")[0].lower() not in MEMBERS
+    )
+
+
+def last_statement_before(touched: Ints, ts: Ints) -> Ints:
+    """Return the last statement before each commit-ts; -1 for none."""
+    known = np.concatenate(([-1], touched))
+    statements: Ints = known[np.searchsorted(touched, ts, "left")]
+    return statements

@@ -11,12 +11,12 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns import row_image
 from simulator.quantities import counted
-from simulator.reader.contract.violations import Violation
+from simulator.reader.contract.summary import Violation
 from simulator.reader.frame import UNKNOWN_CELL
 from simulator.reader.records import TopicPartition
-from simulator.reader.replay.findings import MARKER_SIZE, Findings, layout_history, merge_findings, remove_marker
+from simulator.reader.replay.findings import Findings, SkippedChanges, merge_findings
 from simulator.reader.replay.frame import BEGIN
-from simulator.reader.replay.image_pairs import SkippedChanges
+from simulator.reader.replay.normalize import MARKER_SIZE, layout_history, remove_marker
 from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.reader.replay.unique_keys import (

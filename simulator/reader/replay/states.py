@@ -19,14 +19,17 @@ from simulator.columns.change_frame import by_table, ints
 from simulator.errors import UserError
 from simulator.quantities import counted
 from simulator.reader.replay.frame import BEGIN, END, ImagePairSource, Report, image_pair_batch
-from simulator.reader.replay.image_pairs import convert_to_last, dropped_at, nulls_as_one, row_handles
 from simulator.reader.replay.normalize import (
     LikeNull,
     arrange_columns,
     as_mask,
+    convert_to_last,
+    dropped_at,
     is_unknown,
     normalize_images,
     nothing_like_null,
+    nulls_as_one,
+    row_handles,
 )
 from simulator.reader.replay.outcome import table_knowledge
 from simulator.reader.replay.row_rules import TableKnowledge

@@ -1,4 +1,4 @@
-"""Checks which files a storage has, and their names, against what TiCDC writes.
+"""Which sources are storages; which files a storage has, and their names, against what TiCDC writes.
 
 A path says of which version of which table a file is. TiCDC numbers the files of a directory without a gap, and an
 index names the last of them. It writes the index before that file (up to new 8.5.4) or after it, so that where it was
@@ -13,13 +13,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
 from simulator.releases import Release
+from simulator.ticdc.changefeed import STORAGE_SCHEMES
 from simulator.ticdc.changefeed.model import Storage
 from simulator.ticdc.cloud_storage import METADATA, data_name, index_path
 
 DAMAGED, MISSING = "file-damaged", "file-missing"
-"""Checks (`contract.violations`)."""
+"""Checks (`contract.summary`)."""
 
 SHOWN = 60
 """Characters of a wrong content that are shown."""
@@ -269,3 +271,21 @@ def is_date(separator: str, text: str) -> bool:
 def date_like(separator: str) -> str:
     """Return an example of a date in a path."""
     return {"year": "2025", "month": "2025-01"}.get(separator, "2025-01-31")
+
+
+LIKE_FILES = (
+    *("*/meta/schema_*.json", "*/*/meta/schema_*.json", "*/*/*/schema.json"),
+    *("*/*/[0-9]*/CDC*", "*/*/[0-9]*/*/CDC*", "*/*/[0-9]*/*/*/CDC*", "[0-9]*/[0-9]*/*/CDC*"),
+)
+"""Patterns of schema files and files of rows."""
+
+
+def is_storage(source: str) -> bool:
+    """Return whether a source is the URI of a storage, or a directory to which a changefeed has written as to one."""
+    if "://" in source:
+        return source.partition("://")[0] in STORAGE_SCHEMES
+    directory = Path(source)
+    try:
+        return (directory / "metadata").is_file() or any(True for like in LIKE_FILES for _ in directory.glob(like))
+    except OSError:  # who lists the directory says why
+        return False

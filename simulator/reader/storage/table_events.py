@@ -18,13 +18,19 @@ from pyarrow import csv as arrow_csv
 from simulator.columns import row_image
 from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, ints
 from simulator.errors import UserError
-from simulator.reader.decode.batches import StreamDecoder
-from simulator.reader.decode.row_wise import event_layout, event_row
-from simulator.reader.decode.stream_events import RowEvent, Watermark
+from simulator.reader.decode.batches import StreamDecoder, event_row
+from simulator.reader.decode.stream_events import RowEvent, Watermark, event_layout
 from simulator.reader.frame import EVENT_SCHEMA, RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
-from simulator.reader.storage.csv_rows import COMMIT_TS, CsvFormat, column_infos
 from simulator.reader.storage.directory import JsonColumns, StorageDirectory, StorageFile
-from simulator.reader.storage.events import FileEvent, file_events, not_one, other_table
+from simulator.reader.storage.events import (
+    COMMIT_TS,
+    CsvFormat,
+    FileEvent,
+    column_infos,
+    file_events,
+    not_one,
+    other_table,
+)
 from simulator.reader.storage.file_checks import DAMAGED, DataFile, FileFinding, IndexFile
 from simulator.reader.storage.schema_files import CsvColumn, TableSchema
 from simulator.ticdc.cloud_storage import METADATA

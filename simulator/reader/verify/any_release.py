@@ -1,23 +1,80 @@
 """What holds of a stream whatever release wrote it.
 
 Where nobody tells the release, the default one is assumed. A stream is wrong only if it breaks what every release that
-has its protocol would keep.
+has its protocol would keep. Old values of rows that are older than a column may be others than those that the rows have
+(`ticdc.older_rows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns import row_image
 from simulator.reader.contract.message_writer import MessageWriter
 from simulator.reader.contract.stream_spec import UNBOUNDED, StreamSpec
+from simulator.reader.decode.row_images import row_images
+from simulator.reader.frame import UNKNOWN_CELL, Layout
 from simulator.reader.verify.origin import StreamOrigin
 from simulator.reader.verify.verification import NotChecked, Verification
 from simulator.releases import Release
 from simulator.releases.release import RELEASES
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Fidelity
-from simulator.tidb.model.table import Table
+from simulator.ticdc.older_rows import old_cells
+from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.types import family, is_binary
+
+
+@dataclass(frozen=True)
+class ImagesOfReleases:
+    """Converts rows to images as `row_images` does, where one of some releases wrote them: an old value that may be of an
+    older row is unknown."""
+
+    releases: tuple[Release, ...]
+    zone: str
+    """Of TIMESTAMPs in rows; empty for UTC."""
+
+    @classmethod
+    def of(cls, releases: Iterable[Release], zone: str) -> ImagesOfReleases:
+        """Return the images of rows of any of the releases."""
+        alike = {(release.older_rows, release.older_timestamps_in_utc): release for release in releases}
+        return cls(tuple(alike.values()), zone)
+
+    def __call__(
+        self, rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity
+    ) -> tuple[pa.Array, pa.Array]:
+        before, after = row_images(rows, layout, table, fidelity)
+        for release in self.releases:
+            before = _with_unknown_cells(before, table, release, self.zone)
+        return before, after
+
+
+def _with_unknown_cells(images: pa.Array, table: Table, release: Release, zone: str) -> pa.Array:
+    """Return old images in which a cell is unknown if it is what the release has of an older row."""
+    fillers = old_cells(table, release, zone)
+    columns = visible_columns(table)
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        for place, column in enumerate(columns):
+            if column.name in fillers:
+                doubtful = _may_be(cells[place], fillers[column.name])
+                if column.not_null:
+                    doubtful = pc.or_(doubtful, cells[place].is_null())  # a JSON
+                if family(column.type) == "bit" or is_binary(column.type):
+                    doubtful = pa.repeat(pa.scalar(True), len(cells[place]))  # bytes that are no UTF-8 may be lost
+                cells[place] = pc.if_else(doubtful, pa.scalar(UNKNOWN_CELL), cells[place])
+        return cells
+
+    return row_image.with_columns(images, len(columns), change) if fillers else images
+
+
+def _may_be(cells: pa.Array, text: bytes | None) -> pa.Array:
+    return cells.is_null() if text is None else pc.fill_null(pc.equal(cells, text), False)
+
 
 UNKNOWN_RELEASE = "which release wrote it is not known: --release or --truth tells"
 

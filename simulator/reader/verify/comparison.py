@@ -18,10 +18,10 @@ from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.quantities import counted
 from simulator.reader import truth_metadata
 from simulator.reader.contract.summary import NEVER
-from simulator.reader.databases.tables import open_tables
-from simulator.reader.databases.urls import EXAMPLES, is_database
+from simulator.reader.databases.tables import EXAMPLES, is_database, open_tables
+from simulator.reader.replay.findings import SkippedChanges
 from simulator.reader.replay.frame import ImagePairSource
-from simulator.reader.replay.image_pairs import ABOVE, SkippedChanges
+from simulator.reader.replay.image_pairs import ABOVE
 from simulator.reader.replay.normalize import LikeNull, nothing_like_null
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
 from simulator.reader.replay.row_rules import TableKnowledge
@@ -36,8 +36,7 @@ from simulator.reader.replay.states import (
 from simulator.reader.replay.stream_statements import StreamStatement
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
 from simulator.reader.truth_metadata import TruthMetadata
-from simulator.reader.verify.engine import engine_of, with_spark
-from simulator.reader.verify.options import VerifyListener, VerifyOptions
+from simulator.reader.verify.options import VerifyListener, VerifyOptions, engine_of, with_spark
 from simulator.reader.verify.verification import NotChecked
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
@@ -304,9 +303,9 @@ def _behind_jdbc(options: VerifyOptions, url: str, expected: Snapshot) -> Found:
     comparison = expected_rows(expected)
 
     def compare(spark: Any) -> Found:
-        from simulator.reader.engines import jdbc
+        from simulator.reader import on_spark
 
-        batches, gaps = jdbc.run(spark, url, comparison, options.show, expected.size)
+        batches, gaps = on_spark.run(spark, url, comparison, options.show, expected.size)
         return _outcome(batches, comparison, options), gaps
 
     jars = () if options.jdbc_driver is None else (options.jdbc_driver,)

@@ -14,32 +14,21 @@ from simulator.reader.contract.message_writer import MessageWriter
 from simulator.reader.contract.stream_spec import UNBOUNDED, StreamSpec, stream_spec_of
 from simulator.reader.decode import DECODERS
 from simulator.reader.decode.batches import is_sequential
-from simulator.reader.partitions import StreamPartition, partitions, storage_partitions
+from simulator.reader.partitions import StreamPartition, partitions, source_schemas, storage_partitions
 from simulator.reader.records import Record, TopicPartition
 from simulator.reader.replay.normalize import LikeNull
-from simulator.reader.replay.older_rows import ImagesOfReleases
 from simulator.reader.replay.stream_statements import StreamStatement, renames
 from simulator.reader.replay.table_timeline import TableTimeline
-from simulator.reader.schemas import source_schemas
-from simulator.reader.statements import ExpectedStatement
 from simulator.reader.storage.directory import open_directory
-from simulator.reader.storage.sources import is_storage
-from simulator.reader.truth_metadata import TruthMetadata
+from simulator.reader.storage.file_checks import is_storage
+from simulator.reader.truth_metadata import ExpectedStatement, TruthMetadata
 from simulator.reader.verify import comparison, reading, untold
-from simulator.reader.verify.any_release import like_null_of_any, possible_releases, spec_of_any
-from simulator.reader.verify.engine import engine_of
-from simulator.reader.verify.options import VerifyListener, VerifyOptions
-from simulator.reader.verify.origin import (
-    UNKNOWN,
-    StreamOrigin,
-    inspect_records,
-    resolve_origin,
-    storage_origin,
-    stream_schemas,
-)
+from simulator.reader.verify.any_release import ImagesOfReleases, like_null_of_any, possible_releases, spec_of_any
+from simulator.reader.verify.options import VerifyListener, VerifyOptions, engine_of
+from simulator.reader.verify.origin import StreamOrigin, inspect_records, resolve_origin, storage_origin, stream_schemas
 from simulator.reader.verify.reading import FollowProgress, wait_for_watermark
 from simulator.reader.verify.stored_schemas import later_checkpoint, statement_findings, with_definitions
-from simulator.reader.verify.verification import NotChecked
+from simulator.reader.verify.verification import UNKNOWN, NotChecked
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas

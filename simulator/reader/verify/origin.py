@@ -14,13 +14,13 @@ from simulator import releases
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.files import read_text
 from simulator.reader.decode import DECODERS, RowEvent, Watermark, decode, is_exact, protocol_of
+from simulator.reader.partitions import source_schemas
 from simulator.reader.records import Record
-from simulator.reader.schemas import source_schemas
 from simulator.reader.storage.directory import StorageDirectory
 from simulator.reader.storage.file_checks import DataFile
 from simulator.reader.truth_metadata import TruthMetadata
 from simulator.reader.verify.options import VerifyOptions
-from simulator.reader.verify.verification import AssumedSetting, NotChecked
+from simulator.reader.verify.verification import UNKNOWN, AssumedSetting, NotChecked
 from simulator.releases import Release
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.ticdc.changefeed import Changefeed, load
@@ -32,7 +32,6 @@ ENOUGH = 1000
 """Records that are examined to recognise the protocol."""
 
 THE_DEFAULT = "the default"
-UNKNOWN = "how the stream was made is not known: --sink-uri, with --config, or --truth tells"
 
 
 @dataclass(frozen=True)

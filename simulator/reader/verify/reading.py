@@ -1,7 +1,7 @@
 """Reads partitions once: decodes and checks their records, and converts row changes to image pairs.
 
 A partition is read batch by batch; only its summary is kept. Several tasks read a long one, a piece each
-(`contract.pieces`). With `--follow` the tail of each partition is read until every one has the final watermark; the
+(`contract.summary`). With `--follow` the tail of each partition is read until every one has the final watermark; the
 verification afterwards reads everything.
 """
 
@@ -24,19 +24,18 @@ from simulator.columns.change_frame import WATERMARK
 from simulator.engines.tasks.progress import report_reading
 from simulator.quantities import counted
 from simulator.reader.contract.checks import PartitionChecks
-from simulator.reader.contract.pieces import CheckedPiece, joined_pieces
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import PartitionSummary
-from simulator.reader.contract.violations import SHOW
+from simulator.reader.contract.summary import SHOW, CheckedPiece, PartitionSummary, joined_pieces
 from simulator.reader.decode.batches import StreamDecoder, is_sequential, possible_statements, schema_memory
 from simulator.reader.frame import RECORD_SCHEMA, Layout, record_batch
 from simulator.reader.partitions import StreamPartition, cut_partition, split_batch
 from simulator.reader.records import Record, TopicPartition
+from simulator.reader.replay.findings import SkippedChanges
 from simulator.reader.replay.frame import ImagePairSource, Report
-from simulator.reader.replay.image_pairs import ImagePairBuilder, SkippedChanges
+from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.stream_statements import StreamStatement, statements_in_order, stream_statements
 from simulator.reader.storage.table_events import TableEvents, TableFiles
-from simulator.reader.verify.engine import Reader
+from simulator.reader.verify.options import Reader
 
 if TYPE_CHECKING:
     from simulator.sinks.kafka.read import Polled

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from simulator.quantities import counted
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import PartitionSummary
-from simulator.reader.contract.violations import Violations
+from simulator.reader.contract.summary import PartitionSummary, Violations
 from simulator.reader.replay.outcome import ReplayOutcome
 from simulator.reader.replay.states import state_table_numbers
 from simulator.reader.replay.stream_statements import StreamStatement, renames

@@ -14,10 +14,9 @@ from simulator.engines.tasks.progress import Listener
 from simulator.errors import uri_without_secrets
 from simulator.quantities import counted
 from simulator.reader import truth_metadata
-from simulator.reader.contract import across_partitions, sent_changes
+from simulator.reader.contract import across_partitions
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import NEVER, PartitionSummary
-from simulator.reader.contract.violations import merge_violations
+from simulator.reader.contract.summary import NEVER, PartitionSummary, merge_violations
 from simulator.reader.decode.batches import is_sequential
 from simulator.reader.partitions import StreamPartition
 from simulator.reader.replay.image_pairs import ImagePairBuilder
@@ -25,11 +24,10 @@ from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.reader.replay.stream_statements import StreamStatement
 from simulator.reader.storage.table_events import TableEvents, TableFiles
 from simulator.reader.truth_metadata import TruthMetadata
-from simulator.reader.verify import comparison, reading, summaries, untold
+from simulator.reader.verify import comparison, reading, untold, verification
 from simulator.reader.verify.any_release import possible_releases, unproved
-from simulator.reader.verify.engine import Engine, Reader, engine_of
 from simulator.reader.verify.opening import OpenedStream, open_stream
-from simulator.reader.verify.options import VerifyListener, VerifyOptions, check_options
+from simulator.reader.verify.options import Engine, Reader, VerifyListener, VerifyOptions, check_options, engine_of
 from simulator.reader.verify.verification import Failure, NotChecked, Verification
 from simulator.releases import Release
 from simulator.settings import IN_PROCESS
@@ -48,34 +46,32 @@ def verify(options: VerifyOptions, listener: VerifyListener = VerifyListener()) 
     check_options(options)
     began, start = time.time(), time.monotonic()
     truth = None if options.truth is None else truth_metadata.read(options.truth)
-    verification = EMPTY if options.source is None else _verify_stream(options, truth, listener)
+    found = EMPTY if options.source is None else _verify_stream(options, truth, listener)
     if options.against is not None:
-        verification = _with_consumer_tables(verification, options, truth, listener)
-    return replace(
-        verification, expected=comparison.expected_in(options), began=began, seconds=time.monotonic() - start
-    )
+        found = _with_consumer_tables(found, options, truth, listener)
+    return replace(found, expected=comparison.expected_in(options), began=began, seconds=time.monotonic() - start)
 
 
 EMPTY = Verification("", "", "", (), (), {}, (), ())
 
 
 def _with_consumer_tables(
-    verification: Verification, options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
+    found: Verification, options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
 ) -> Verification:
     outcome, gaps = comparison.compare_consumer_tables(options, truth, listener)
     _check_rows(options, truth, outcome)
     name = comparison.display_location(options.against or "")
     return replace(
-        verification,
+        found,
         against=name,
-        failures=(*verification.failures, *summaries.failures(outcome.counts, outcome.examples, of=name)),
-        compared=(*verification.compared, *(replace(table, of=name) for table in outcome.tables)),
+        failures=(*found.failures, *verification.failures(outcome.counts, outcome.examples, of=name)),
+        compared=(*found.compared, *(replace(table, of=name) for table in outcome.tables)),
         not_checked=(
-            *verification.not_checked,
+            *found.not_checked,
             *comparison.not_checked(outcome, False),
             *(NotChecked(what, why) for what, why in gaps.not_compared),
         ),
-        notes=(*verification.notes, *gaps.notes),
+        notes=(*found.notes, *gaps.notes),
     )
 
 
@@ -126,7 +122,10 @@ def _verify_opened(
             excused = (*excused, *moved)
     if truth is not None and options.truth is not None:
         _check_truth(options.truth, truth, stream, summed)
-    until, watermark = summaries.complete(summed), 0 if truth is None or not stream.spec.watermarks else truth.watermark
+    until, watermark = (
+        verification.complete(summed),
+        0 if truth is None or not stream.spec.watermarks else truth.watermark,
+    )
     if until < watermark:
         outcome, ahead = untold.without_end_checks(outcome)
         excused = (*excused, *ahead)
@@ -134,33 +133,35 @@ def _verify_opened(
     watermarked = stream.spec.watermarks is None and any(len(each.watermarks) for each in summed)
     spec = replace(stream.spec, finished=whole, watermarks=stream.spec.watermarks or watermarked)
     sent = _sent_changes(truth, summed) if whole or not stream.spec.watermarks else {}
-    all_sent = bool(sent) and not sequential and sent_changes.rows_found(summed) == sent_changes.rows_sent(sent)
+    all_sent = (
+        bool(sent) and not sequential and across_partitions.rows_found(summed) == across_partitions.rows_sent(sent)
+    )
     violations = merge_violations(
         [
             *(each.found for each in summed),
             across_partitions.check_across_partitions(summed, spec, options.show),
-            sent_changes.check_sent_changes(summed, results.skipped.sums, sent, options.show, _redefined(spec)),
+            across_partitions.check_sent_changes(summed, results.skipped.sums, sent, options.show, _redefined(spec)),
         ],
         options.show,
     )
     violations, doubtful = untold.excused_messages(violations, excuses)
     failures = (
-        *summaries.failures(violations.counts, violations.shown, options.show),
-        *summaries.failures(outcome.counts, outcome.examples),
+        *verification.failures(violations.counts, violations.shown, options.show),
+        *verification.failures(outcome.counts, outcome.examples),
     )
     return Verification(
         uri_without_secrets(options.source or ""),
         "",
         "",
         stream.origin.settings,
-        tuple(map(summaries.partition_read, summed)),
-        summaries.by_table(summed),
+        tuple(map(verification.partition_read, summed)),
+        verification.by_table(summed),
         tuple(in_files(failures, stream.partitions)),
         outcome.tables,
         (
             *stream.origin.not_checked,
             *(NotChecked(f"tables of {statement}", MISFIT) for statement in stream.tables.notes),
-            *summaries.unchecked(summed),
+            *verification.unchecked(summed),
             *comparison.not_checked(outcome, all_sent),
             *(_untimed(summed, stream.spec) if sequential else ()),
             *bare,
@@ -287,7 +288,7 @@ def _check_truth(
         truth_metadata.check_times(directory, truth, first, last)
     if with_rows:
         truth_metadata.check_tables(
-            directory, [*stream.tables.names, *stream.spec.any_time], summaries.names(with_rows)
+            directory, [*stream.tables.names, *stream.spec.any_time], verification.names(with_rows)
         )
 
 

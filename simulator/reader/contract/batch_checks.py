@@ -1,4 +1,4 @@
-"""Points 2, 3 and 5: the order inside one partition."""
+"""Points 1, 2, 3, 5 and 6 for the events of a batch: their partition, their order and the size of their messages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from functools import partial
 import numpy as np
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import DDL, WATERMARK, Ints
+from simulator.columns.change_frame import DDL, ROW, WATERMARK, Ints, ints
+from simulator.errors import UserError
+from simulator.quantities import counted
 from simulator.reader.contract.change_window import NEVER, highest_before
-from simulator.reader.contract.events import EventArrays
-from simulator.reader.contract.summary import BroadcastDdl
+from simulator.reader.contract.destinations import DispatchRows, PartitionCountSpan, RowDestinations
+from simulator.reader.contract.events import EventArrays, RowGroup
+from simulator.reader.contract.stream_spec import StreamSpec
+from simulator.reader.decode.batches import is_sequential
+from simulator.reader.records import TopicPartition
+from simulator.reader.truth_metadata import BroadcastDdl
+from simulator.tso import FOREVER
 
 OPERATIONS = ("DELETE", "UPDATE", "INSERT")
 
@@ -190,4 +197,89 @@ def check_operation_order(
             f"{OPERATIONS[op[at]]} of a row of {events.name(at)} at {events.ts[at]} after "
             f"{OPERATIONS[after[at]]} at the same"
         ),
+    )
+
+
+def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints | None, Mask | None]:
+    """Point 1: recomputing the dispatcher gives the partition that a row is in.
+
+    Returns the hashes by which TiCDC groups the rows besides the table, and which of them are unknown; None if there
+    are none.
+    """
+    where, name, spec = rows[alike.at], alike.name, events.spec
+    if not alike.defined and spec.complete:
+        events.report("table-unknown", where, lambda at: f"a row of {name}, a table the run does not have")
+        return None, None
+    destination, unchecked = spec.destination if alike.defined else spec.by_layout, events.summary.unchecked
+    if spec.files:
+        return None, None
+    if isinstance(destination, str):
+        unchecked[name, destination] += len(where)
+        return None, None
+    dispatch_rows = DispatchRows(alike.layout, alike.cells, events.ts[where], events.exact[where])
+    try:
+        destinations = destination(alike.table, dispatch_rows)
+    except (UserError, ValueError) as error:  # ValueError: a text that is no value of its column's type
+        why = str(error)
+        events.report("cannot-dispatch", where, lambda at: f"a row of {name} cannot be dispatched: {why}")
+        return None, None
+    if isinstance(destinations, str):
+        unchecked[name, destinations] += len(where)
+        return None, None
+    unknown, topic = destinations.unknown_rows, destinations.topic
+    known = np.ones(len(where), np.bool_) if unknown is None else ~unknown
+    if topic in spec.grown and is_sequential(spec.protocol):
+        known &= dispatch_rows.exact  # the number of partitions depends on the time
+    right, partitions = _right(destinations, events.place, dispatch_rows.commit_ts, spec)
+    wrong = np.flatnonzero(known & ~right)
+    belongs = {
+        at: topic if partition < 0 else f"{topic}/{partition}"
+        for at, partition in zip(where[wrong].tolist(), partitions[wrong].tolist(), strict=True)
+    }
+    events.report("wrong-partition", where[wrong], lambda at: f"a row of {name} that belongs in {belongs[at]}")
+    if not known.all():
+        unchecked[name, destinations.why] += int((~known).sum())
+    return destinations.keys, ~known
+
+
+def _right(destinations: RowDestinations, place: TopicPartition, ts: Ints, spec: StreamSpec) -> tuple[Mask, Ints]:
+    """Return which rows are in the right partition, and the right partitions."""
+    topic = destinations.topic
+    spans = spec.grown.get(topic) or (PartitionCountSpan(-1, FOREVER, spec.partitions.get(topic, 0)),)
+    right, partitions = np.zeros(len(ts), np.bool_), np.full(len(ts), -1)
+    for span in spans:
+        if span.count:
+            at = destinations.among(span.count)
+            inside = (ts > span.after) & (ts <= span.until)
+            partitions = np.where(inside, at, partitions)
+            right |= inside & (at == place[1])
+    return right & (topic == place[0]), partitions
+
+
+def check_sizes(events: EventArrays) -> None:
+    """Point 6: messages of rows are within TiCDC's limits, and DDL and watermarks have messages of their own."""
+    spec, (count, number, size) = events.spec, (ints(events.batch, name) for name in ("events", "number", "size"))
+    first, several = number == 0, count > 1
+    other = np.unique(events.offset[several & (events.kind != ROW)])
+    mixed = np.isin(events.offset, other) if len(other) else np.zeros(len(count), np.bool_)
+    events.report(
+        "message-mixed",
+        np.flatnonzero(mixed & first),
+        lambda at: "a DDL or watermark that shares its message",
+        by_table=False,
+    )
+    rows = first & (events.kind == ROW) & ~mixed
+    size = size + spec.record_overhead
+    large = rows & (size > spec.max_message_bytes)
+    if spec.large_rows:
+        large &= several
+    events.report(
+        "message-too-large",
+        np.flatnonzero(large),
+        lambda at: f"{counted(size[at], 'byte')}, more than max-message-bytes = {spec.max_message_bytes}",
+    )
+    events.report(
+        "too-many-events",
+        np.flatnonzero(rows & (count > spec.max_batch_size)),
+        lambda at: f"{counted(count[at], 'event')}, more than max-batch-size = {spec.max_batch_size}",
     )
