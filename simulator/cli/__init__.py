@@ -7,6 +7,9 @@ import signal
 import sys
 from collections.abc import Sequence
 
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""numpy's threads for linear algebra, of which there is none here; they wait for work at the cost of CPU time."""
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -15,6 +18,8 @@ def main() -> None:
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # as with nohup
             signal.signal(number, _end)
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
     from simulator.cli import command_line
 
     sys.exit(command_line.main())

@@ -8,20 +8,23 @@ from types import MappingProxyType
 
 from simulator.errors import UserError, did_you_mean
 from simulator.files import PARSE_ERRORS, parse_error_reason
-from simulator.reader.decode import avro, canal_json, debezium, debezium_avro, maxwell, open_protocol, simple
 from simulator.reader.decode import stream_events as stream
+from simulator.reader.decode.decoder import Decoder
 from simulator.reader.decode.message_bytes import claim_check_message
 from simulator.reader.decode.stream_events import *
+from simulator.registry import Registry
 
-DECODERS = {
-    "open-protocol": open_protocol.DECODER,
-    "canal-json": canal_json.DECODER,
-    "debezium": debezium.DECODER,
-    "debezium-avro": debezium_avro.DECODER,
-    "simple": simple.DECODER,
-    "avro": avro.DECODER,
-    "maxwell": maxwell.DECODER,
-}
+DECODERS = Registry[Decoder](
+    {
+        "open-protocol": "simulator.reader.decode.open_protocol:DECODER",
+        "canal-json": "simulator.reader.decode.canal_json:DECODER",
+        "debezium": "simulator.reader.decode.debezium:DECODER",
+        "debezium-avro": "simulator.reader.decode.debezium_avro:DECODER",
+        "simple": "simulator.reader.decode.simple:DECODER",
+        "avro": "simulator.reader.decode.avro:DECODER",
+        "maxwell": "simulator.reader.decode.maxwell:DECODER",
+    }
+)
 """By TiCDC's name of the protocol; one that is recognised by more comes before the other."""
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from simulator.run.steps import expect, fault, generate, snapshot, sql, wait
+from simulator.registry import Registry
 from simulator.run.steps.kind import StepKind
 
-STEPS: dict[str, StepKind] = {
-    "sql": sql.TEXT_KIND,
-    "sql-file": sql.FILE_KIND,
-    "snapshot": snapshot.KIND,
-    "generate": generate.KIND,
-    "wait": wait.KIND,
-    "expect": expect.KIND,
-    "fault": fault.KIND,
-}
+STEPS = Registry[StepKind](
+    {
+        "sql": "simulator.run.steps.sql:TEXT_KIND",
+        "sql-file": "simulator.run.steps.sql:FILE_KIND",
+        "snapshot": "simulator.run.steps.snapshot:KIND",
+        "generate": "simulator.run.steps.generate:KIND",
+        "wait": "simulator.run.steps.wait:KIND",
+        "expect": "simulator.run.steps.expect:KIND",
+        "fault": "simulator.run.steps.fault:KIND",
+    }
+)
