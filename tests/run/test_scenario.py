@@ -16,6 +16,7 @@ from simulator.cli.scenarios import scenario_schema
 from simulator.errors import ScenarioError
 from simulator.reader.decode import Event, RowEvent, Watermark, decode
 from simulator.reader.records import read_records
+from simulator.run import scenario
 from simulator.run.scenario import load as load_scenario
 from simulator.run.steps import STEPS
 from simulator.run.steps.kind import KeyGroup, StepKind
@@ -265,7 +266,7 @@ def test_a_kind_of_step_is_known_to_the_registry_alone(tmp_path: Path, monkeypat
     """One more there is read, is named where a step is none, and its keys are refused in steps of other kinds."""
     hours = KeyGroup({"hours": Key("hours", int)}, "only a nap has hours", first=True)
     nap = StepKind(to_text, lambda _, values, file: WaitStep(3_600_000 * int(values["hours"])), (hours,), starts=True)
-    monkeypatch.setitem(STEPS, "nap", nap)
+    monkeypatch.setattr(scenario, "STEPS", {**STEPS, "nap": nap})
     path = tmp_path / "naps.toml"
     path.write_text(BARE + '[[step]]\nnap = "deep"\nhours = 2\n')
     assert load_scenario(path).steps[-1] == WaitStep(7_200_000)

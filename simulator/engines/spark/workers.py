@@ -27,6 +27,7 @@ NEEDED = {
     "fsspec": "fsspec",
     "kafka": "kafka-python",
     "lz4": "lz4",
+    "msgspec": "msgspec",
     "numpy": "numpy",
     "pandas": "pandas",
     "pyarrow": "pyarrow",

@@ -6,7 +6,7 @@ Of a snapshot's tables only those are read into the upstream that a statement na
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,7 @@ from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.ids import counters_after
 from simulator.tidb.syntax.ddl import DropTable
 from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import parts_of
 
 MOST_BYTES = 256 << 20
 """The limit for the files of a table that is read into memory."""
@@ -87,14 +88,9 @@ def still_unread(unread: Snapshot | None, catalog: Catalog) -> Snapshot | None:
 
 def table_names(tree: object, database: str) -> Iterator[Key]:
     """Yield all tables that a statement's tree names."""
-    if isinstance(tree, TableName):
-        yield object_key(tree.schema or database, tree.name)
-    elif is_dataclass(tree):
-        for field in fields(tree):
-            yield from table_names(getattr(tree, field.name), database)
-    elif isinstance(tree, tuple):
-        for part in tree:
-            yield from table_names(part, database)
+    for part in parts_of(tree):
+        if isinstance(part, TableName):
+            yield object_key(part.schema or database, part.name)
 
 
 def _related_tables(names: Iterable[Key], catalog: Catalog) -> Collection[Key]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.ticdc.ddl.rename import rename_texts
@@ -141,7 +143,7 @@ def _created(job: Job, release: Release) -> Iterator[JobEvent]:
     if release.create_like_finds_schema and isinstance(statement, CreateTable) and statement.like and like:
         if not statement.like.schema and like.schema.lower() != job.schema.lower():
             named = TableName(like.schema, statement.like.name)
-            event = replace(event, query=restore_statement(replace(statement, like=named)), restored=True)
+            event = replace(event, query=restore_statement(structs.replace(statement, like=named)), restored=True)
     yield event
 
 

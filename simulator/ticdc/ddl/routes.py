@@ -8,10 +8,11 @@ ApplyToDDLEvent, ddl_query_rewriter.go.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sqlglot
+from msgspec import Struct, structs
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -55,7 +56,7 @@ def route_event(event: JobEvent, query: str, routes: TableRoutes) -> tuple[JobEv
 def route_statement(statement: Statement, schema: str, target: Target) -> Statement:
     """Return the statement with routed names, or the same object if none changes; `schema` is that of bare names."""
     if isinstance(statement, CreateDatabase | AlterDatabase | DropDatabase):
-        return replace(statement, name=target(statement.name, "").schema)
+        return structs.replace(statement, name=target(statement.name, "").schema)
     names = RoutedNames(schema, target)
     routed_statement: Statement = _with_targets(statement, names)
     return routed_statement if any(old != new for old, new in names.targets.items()) else statement
@@ -83,12 +84,12 @@ def _with_targets(value: Any, names: RoutedNames) -> Any:
         return tuple(_with_targets(part, names) for part in value)
     if isinstance(value, EmbeddedQuery):
         return _query(value, names)
-    if not is_dataclass(value) or isinstance(value, type):
+    if not isinstance(value, Struct):
         return value
-    inner = {part.name: _with_targets(getattr(value, part.name), names) for part in fields(value)}
+    inner = {name: _with_targets(getattr(value, name), names) for name in value.__struct_fields__}
     if isinstance(value, CreateTable):
         inner["schema"], inner["name"] = names.of(TableName(value.schema, value.name))
-    return replace(value, **inner)
+    return structs.replace(value, **inner)
 
 
 def _query(query: EmbeddedQuery, names: RoutedNames) -> EmbeddedQuery:

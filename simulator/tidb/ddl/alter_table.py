@@ -12,6 +12,8 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
+from msgspec import structs
+
 from simulator.tidb import syntax
 from simulator.tidb.ddl import alter_columns as columns
 from simulator.tidb.ddl import alter_partitions as partitions
@@ -132,7 +134,7 @@ def _alteration(table: syntax.TableName, text: str, session: Session) -> Alterat
 
 def _split_columns(spec: syntax.Spec) -> Iterator[syntax.Spec]:
     if isinstance(spec, syntax.AddColumns) and len(spec.columns) + len(spec.keys) > 1:
-        yield from (replace(spec, columns=(column,), keys=()) for column in spec.columns)
+        yield from (structs.replace(spec, columns=(column,), keys=()) for column in spec.columns)
         yield from map(syntax.AddKey, spec.keys)
     else:
         yield spec
@@ -142,7 +144,7 @@ def _name_foreign_keys(specs: Sequence[syntax.Spec], last: int) -> Iterator[synt
     for spec in specs:
         if isinstance(spec, syntax.AddKey) and spec.key.kind == "foreign" and not spec.key.name:
             last += 1
-            spec = syntax.AddKey(replace(spec.key, name=f"fk_{last}"))
+            spec = syntax.AddKey(structs.replace(spec.key, name=f"fk_{last}"))
         yield spec
 
 
@@ -159,7 +161,9 @@ def _written(sub_job: SubJob, job: Job) -> Job:
     if sub_job.written is None:
         return job
     assert isinstance(job.statement, syntax.AlterTable)
-    return replace(job, query=sub_job.written.query, statement=replace(job.statement, specs=(sub_job.written.spec,)))
+    return replace(
+        job, query=sub_job.written.query, statement=structs.replace(job.statement, specs=(sub_job.written.spec,))
+    )
 
 
 def _job(code: int, spec: syntax.Spec, job: Job, session: Session) -> Job:

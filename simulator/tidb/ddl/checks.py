@@ -18,7 +18,6 @@ from simulator.tidb.ddl.expressions import parse_or_none
 from simulator.tidb.ddl.key_definitions import free_names, name_checks
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.errors import error_with_text, tidb_error
-from simulator.tidb.expressions.trees import walk
 from simulator.tidb.model.table import CheckConstraint, Table
 
 CHECK_IS_OFF = (
@@ -64,7 +63,7 @@ def check_new_checks(definition: syntax.CreateTable, table: Table) -> None:
 
 def check_condition(name: str, tree: syntax.Node) -> None:
     """Raise DdlError for the first part of a condition that TiDB does not allow in a CHECK (IsSupportedExpr)."""
-    for node in walk(tree):
+    for node in syntax.walk(tree):
         match node:
             case syntax.Call(function) if function in FORBIDDEN_FUNCTIONS:
                 raise tidb_error("ddl:3814", name, function.lower())
@@ -86,7 +85,7 @@ def check_columns(name: str, tree: syntax.Node, names: Sequence[str], table: Tab
             if column.name.lower() in lower_names(foreign.columns):
                 raise tidb_error("ddl:3823", column.name.lower(), name)
     check_length(name)
-    for node in walk(tree):
+    for node in syntax.walk(tree):
         if isinstance(node, syntax.InsertedValue):
             raise error_with_text("ddl:1105", NOT_PLANNED.format("ValuesExpr"))
         if isinstance(node, syntax.ContextExpression) and node.kind == "an aggregate function":

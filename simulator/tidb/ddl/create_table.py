@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.ddl import table_checks as checks
@@ -123,7 +125,7 @@ def build_new_table(
     )
     with converting_errors("ddl:1105"):
         table = build_table(
-            replace(definition, schema="", partitioning=None),
+            structs.replace(definition, schema="", partitioning=None),
             database.name,
             text,
             text,

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax

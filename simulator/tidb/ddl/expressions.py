@@ -19,7 +19,7 @@ from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.expression import Context
 from simulator.tidb.expressions.over_columns import table_expression
 from simulator.tidb.expressions.registry import argument_counts
-from simulator.tidb.expressions.trees import parse_expression, strip_parentheses, walk
+from simulator.tidb.expressions.trees import parse_expression, strip_parentheses
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.operators import parse_node
 from simulator.tidb.parser.script import parse_tokens
@@ -54,7 +54,7 @@ NULL = ConstantValue("null")
 def evaluate_constant(expression: str) -> ConstantValue:
     """Return the value of an expression. Raises DdlError 1054 for a column in it."""
     tree = strip_parentheses(parse_expression(expression))
-    for node in walk(tree):
+    for node in syntax.walk(tree):
         if isinstance(node, syntax.ContextExpression) and node.kind in UNPLANNED_NODES:
             raise error_with_text(
                 "ddl:1105",
@@ -160,7 +160,7 @@ def check_generated_functions(column: str, expression: str) -> None:
     problem = first_problem(tree, arrays=False)
     if problem:
         raise_problem(problem, "ddl:3102", "ddl:3764", column.lower())
-    if any(isinstance(node, syntax.Cast) and node.type.endswith(" ARRAY") for node in walk(tree)):
+    if any(isinstance(node, syntax.Cast) and node.type.endswith(" ARRAY") for node in syntax.walk(tree)):
         raise tidb_error("expression:1235", ARRAYS)
 
 
@@ -171,7 +171,7 @@ def check_key_functions(key: str, expression: str) -> None:
     problem = first_problem(tree, arrays=True)
     if problem:
         raise_problem(problem, "ddl:3758", "ddl:3800", key.lower())
-    if any(map(is_unsafe, walk(tree))):
+    if any(map(is_unsafe, syntax.walk(tree))):
         raise unsupported_error(
             "creating expression index containing unsafe functions without allow-expression-index in config"
         )
@@ -213,7 +213,7 @@ def first_problem(tree: syntax.Node, arrays: bool) -> tuple[str, str] | None:
 
 def problems(tree: syntax.Node, arrays: bool) -> Iterator[tuple[str, str]]:
     outermost = strip_parentheses(tree)
-    for node in walk(tree):
+    for node in syntax.walk(tree):
         match node:
             case syntax.Call():
                 yield from call_problems(node)

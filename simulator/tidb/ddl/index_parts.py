@@ -6,7 +6,8 @@ Source: tidb pkg/ddl/index.go, buildIndexColumns, checkIndexColumn; pkg/ddl/ddl_
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, column_names, existing_column, find_column, qualified_names

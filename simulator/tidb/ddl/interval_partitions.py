@@ -6,8 +6,9 @@ Bounds are integers or dates, at equal intervals (TiDB: pkg/ddl/partition.go, ge
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date, timedelta, tzinfo
+
+from msgspec.structs import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
+from msgspec import structs
+
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb import syntax
 from simulator.tidb.model.table import CheckConstraint, Column, ForeignKey, Index, IndexColumn
@@ -91,7 +93,7 @@ def resolve_part(part: syntax.KeyPart, names: dict[str, str], text: str) -> synt
     if spelled is None:
         where, hint = position(text, part.at), did_you_mean(part.column, names.values())
         raise SchemaError(f"{where}: a key names the column {part.column!r}, which is not there.{hint}")
-    return replace(part, column=spelled)
+    return structs.replace(part, column=spelled)
 
 
 def check_parts(keys: list[ResolvedKey], types: dict[str, ColumnType], text: str) -> None:

@@ -20,7 +20,7 @@ from simulator.tidb.ddl.column_definitions import is_valid_literal
 from simulator.tidb.ddl.defaults import value_text
 from simulator.tidb.ddl.expressions import NO_TABLE, ConstantValue, evaluate_constant, parse_or_none
 from simulator.tidb.errors import tidb_error
-from simulator.tidb.expressions.trees import strip_parentheses, walk
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import family
 
@@ -49,7 +49,7 @@ def check_types(partition: Partition, partitioning: Partitioning, table: Table) 
 def check_functions(partition: Partition) -> None:
     for text in {text for values in partition.values for text in values}:
         tree = parse_or_none(text) if text not in (MAXVALUE, *DEFAULT) else None
-        for node in walk(tree) if tree is not None else ():
+        for node in syntax.walk(tree) if tree is not None else ():
             check_allowed(node, NO_TABLE)
 
 
@@ -198,7 +198,7 @@ ARGUMENT_TYPES: Mapping[str, tuple[str, ...]] = {
 def check_partition_function(expression: str, table: Table) -> None:
     tree = parse_or_none(expression)
     columns = 0
-    for node in walk(tree) if tree is not None else ():
+    for node in syntax.walk(tree) if tree is not None else ():
         if isinstance(node, syntax.Call):
             check_arguments(node, table)
         check_allowed(node, table)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.nesting import TOO_DEEP

@@ -9,10 +9,11 @@ temporary tables, which only their session knows, is no event (tidb pkg/executor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
+from msgspec import structs
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
@@ -229,7 +230,7 @@ def execute_on_local(statement: syntax.Statement, text: str, session: Session, n
             tables.put(tables.local[keys[0]].table)
             return StatementOutcome(events)
         case syntax.CreateView():
-            if found := _found(tables, list(_tables_in(statement.query.tree)), names):
+            if found := _found(tables, _tables_in(statement.query.tree), names):
                 raise sql_error_with_text(1352, f"View's SELECT refers to a temporary table '{found[0][1]}'")
         case syntax.AlterTable(_, specs):
             for spec in specs:
@@ -242,16 +243,9 @@ def execute_on_local(statement: syntax.Statement, text: str, session: Session, n
     return statement
 
 
-def _tables_in(tree: object) -> Iterator[syntax.TableName]:
-    """Yield the tables that a query names."""
-    if isinstance(tree, syntax.TableSource):
-        yield tree.name
-    elif isinstance(tree, tuple):
-        for part in tree:
-            yield from _tables_in(part)
-    elif is_dataclass(tree):
-        for each in fields(tree):
-            yield from _tables_in(getattr(tree, each.name))
+def _tables_in(query: object) -> list[syntax.TableName]:
+    """Return the tables that a query names."""
+    return [part.name for part in syntax.parts_of(query) if isinstance(part, syntax.TableSource)]
 
 
 def _altered(statement: syntax.Statement) -> tuple[str, Sequence[syntax.TableName]]:
@@ -290,7 +284,7 @@ def _create(statement: syntax.CreateTable, text: str, tables: TemporaryTables, n
         if statement.if_not_exists:
             return StatementOutcome(warnings=(f"Table '{shown}' already exists",))
         raise sql_error(1050, shown)
-    defined = attempt(replace(statement, temporary=""), text, names).catalog
+    defined = attempt(structs.replace(statement, temporary=""), text, names).catalog
     assert defined is not None, "the table was checked"
     tables.put(replace(defined.tables[key], temporary="local", foreign_keys=()))
     return StatementOutcome(warnings=tuple(note for note in checked.notes if "no job" not in note))
@@ -311,4 +305,4 @@ def _drop(statement: syntax.DropTable, tables: TemporaryTables, names: DdlSessio
         return StatementOutcome(warnings=tuple(f"{sql_error(1051, name).text}: no job" for name in missing))
     for key in keys:
         tables.drop(key)
-    return replace(statement, tables=others) if others else StatementOutcome()
+    return structs.replace(statement, tables=others) if others else StatementOutcome()

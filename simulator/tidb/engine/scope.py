@@ -125,8 +125,7 @@ class StatementCompilation(Compilation):
     pkg/planner/core/expression_rewriter.go, handleScalarSubquery)."""
 
 
-@dataclass(frozen=True)
-class Known(syntax.Node):
+class Known(syntax.Node, frozen=True):
     """An expression that is compiled already, in the place of a node."""
 
     value: Expression

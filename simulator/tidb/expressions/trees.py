@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields as members_of
-from dataclasses import replace
+from collections.abc import Callable
 from functools import lru_cache
+
+from msgspec.structs import astuple, replace
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
@@ -40,7 +40,7 @@ def definition_tree(expression: str, table: Table) -> syntax.Node:
         tree = parse_expression(expression)
     except SchemaError as error:
         raise SchemaError(f"expression {expression!r} cannot be read: {error}") from None
-    for node in walk(tree):
+    for node in syntax.walk(tree):
         if isinstance(node, syntax.ColumnName):
             column = find_column(node, table)
             if column is None:
@@ -65,18 +65,6 @@ def conjuncts(condition: syntax.Node | None) -> list[syntax.Node]:
     return parts
 
 
-def walk(node: syntax.Node) -> Iterator[syntax.Node]:
-    """Yield the node and all nodes in it, in the order of the text."""
-    waiting: list[object] = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, syntax.Node):
-            yield part
-            waiting += reversed(list(vars(part).values()))
-        elif isinstance(part, tuple):
-            waiting += reversed(part)
-
-
 def replace_nodes(node: syntax.Node, change: Callable[[syntax.Node], syntax.Node | None]) -> syntax.Node:
     """Return a tree with the replacements of `change`, which returns None for a node that stays."""
     replacement = change(node)
@@ -84,9 +72,10 @@ def replace_nodes(node: syntax.Node, change: Callable[[syntax.Node], syntax.Node
         return replacement
     if isinstance(node, syntax.ContextExpression):
         return node
-    parts = {member.name: _replace_in(getattr(node, member.name), change) for member in members_of(node)}  # type: ignore
-    same = all(part is getattr(node, called) for called, part in parts.items())
-    return node if same else replace(node, **parts)  # type: ignore
+    parts = astuple(node)
+    replaced = [_replace_in(part, change) for part in parts]
+    same = all(part is before for part, before in zip(replaced, parts, strict=True))
+    return node if same else replace(node, **dict(zip(node.__struct_fields__, replaced, strict=True)))
 
 
 def _replace_in(part: object, change: Callable[[syntax.Node], syntax.Node | None]) -> object:

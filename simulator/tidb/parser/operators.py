@@ -6,8 +6,8 @@ Source: pkg/parser/parser.y, Expression, BoolPri, PredicateExpr, BitExpr, Simple
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from msgspec.structs import replace
 from sqlglot.tokens import Token
 
 from simulator.errors import SchemaError

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from simulator.tidb import syntax
 from simulator.tidb.parser.aggregates import parse_order, restore_order
 from simulator.tidb.parser.atoms import OPERATORS
@@ -203,4 +205,4 @@ def _ordered_tree(
     limit_tree = limit.tree if limit else None
     if isinstance(tree, syntax.WithTree) or tree.order or tree.limit:
         return syntax.SelectTree((syntax.Star(),), syntax.DerivedTable(tree, ""), order=order, limit=limit_tree)
-    return replace(tree, order=order, limit=limit_tree)
+    return structs.replace(tree, order=order, limit=limit_tree)

@@ -7,7 +7,9 @@ names of its query: aliases, names of columns, what `*` stands for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax

@@ -7,9 +7,10 @@ that would change rows in a way that is not simulated is refused.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import chain
+
+from msgspec.structs import replace
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax

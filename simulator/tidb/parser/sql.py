@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import lru_cache, partial
 from types import MappingProxyType
 
+from msgspec.structs import replace
 from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import DdlError, SchemaError, SqlError

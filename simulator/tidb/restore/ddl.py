@@ -8,7 +8,8 @@ tiflow cdc/owner/ddl_sink.go, addSpecialComment.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.restore.expressions import (

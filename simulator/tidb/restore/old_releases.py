@@ -6,7 +6,8 @@ An option is kept by replacing it with one whose name and value are its restored
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.restore.expressions import feature_comment, quote_name, quote_string

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from simulator.tidb.syntax.definitions import (
     ColumnDefault,
@@ -15,15 +15,14 @@ from simulator.tidb.syntax.definitions import (
 from simulator.tidb.syntax.tables import PartitionClause, PartitionDefinition, TableOption
 
 
-class Spec:
+class Spec(Struct, frozen=True):
     """A spec of ALTER TABLE."""
 
 
 # -- columns and keys ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ColumnPosition:
+class ColumnPosition(Struct, frozen=True):
     """The position of a column: AFTER a column, or FIRST (`after` empty)."""
 
     after: str = ""
@@ -31,8 +30,7 @@ class ColumnPosition:
     """The qualifier of that column, as in ColumnDefinition."""
 
 
-@dataclass(frozen=True)
-class AddColumns(Spec):
+class AddColumns(Spec, frozen=True):
     columns: tuple[ColumnDefinition, ...]
     place: ColumnPosition | None = None
     keys: tuple[KeyDefinition, ...] = ()
@@ -42,22 +40,19 @@ class AddColumns(Spec):
     if_not_exists: bool = False
 
 
-@dataclass(frozen=True)
-class DropColumn(Spec):
+class DropColumn(Spec, frozen=True):
     name: str
     if_exists: bool = False
     qualifier: str = ""
 
 
-@dataclass(frozen=True)
-class ModifyColumn(Spec):
+class ModifyColumn(Spec, frozen=True):
     column: ColumnDefinition
     place: ColumnPosition | None = None
     if_exists: bool = False
 
 
-@dataclass(frozen=True)
-class ChangeColumn(Spec):
+class ChangeColumn(Spec, frozen=True):
     old: str
     column: ColumnDefinition
     place: ColumnPosition | None = None
@@ -66,14 +61,12 @@ class ChangeColumn(Spec):
     """The qualifier of the old name."""
 
 
-@dataclass(frozen=True)
-class RenameColumn(Spec):
+class RenameColumn(Spec, frozen=True):
     old: str
     new: str
 
 
-@dataclass(frozen=True)
-class AlterDefault(Spec):
+class AlterDefault(Spec, frozen=True):
     """ALTER [COLUMN] c SET DEFAULT x, or DROP DEFAULT (`default` None)."""
 
     column: str
@@ -81,15 +74,13 @@ class AlterDefault(Spec):
     qualifier: str = ""
 
 
-@dataclass(frozen=True)
-class AddKey(Spec):
+class AddKey(Spec, frozen=True):
     """ADD INDEX, UNIQUE, PRIMARY KEY, FOREIGN KEY, FULLTEXT, VECTOR, COLUMNAR, CHECK."""
 
     key: KeyDefinition
 
 
-@dataclass(frozen=True)
-class DropKey(Spec):
+class DropKey(Spec, frozen=True):
     kind: str
     """`primary`, `index`, `foreign` or `check`."""
 
@@ -97,20 +88,17 @@ class DropKey(Spec):
     if_exists: bool = False
 
 
-@dataclass(frozen=True)
-class RenameIndex(Spec):
+class RenameIndex(Spec, frozen=True):
     old: str
     new: str
 
 
-@dataclass(frozen=True)
-class IndexVisibility(Spec):
+class IndexVisibility(Spec, frozen=True):
     name: str
     visible: bool
 
 
-@dataclass(frozen=True)
-class AlterCheck(Spec):
+class AlterCheck(Spec, frozen=True):
     name: str
     enforced: bool
 
@@ -118,16 +106,14 @@ class AlterCheck(Spec):
 # -- partitions ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class AddPartitions(Spec):
+class AddPartitions(Spec, frozen=True):
     definitions: tuple[PartitionDefinition, ...] = ()
     count: int = 0
     if_not_exists: bool = False
     no_write_to_binlog: bool = False
 
 
-@dataclass(frozen=True)
-class IntervalPartitionSpec(Spec):
+class IntervalPartitionSpec(Spec, frozen=True):
     """A spec of INTERVAL partitioning: `verb` PARTITION LESS THAN (bound).
 
     `verb` is LAST, FIRST, MERGE FIRST or SPLIT MAXVALUE.
@@ -137,15 +123,14 @@ class IntervalPartitionSpec(Spec):
     bound: Expression
     no_write_to_binlog: bool = False
     if_exists: bool = False
-    start: int = field(default=0, compare=False)
+    start: int = 0
     """Where it begins in the statement."""
 
-    end: int = field(default=0, compare=False)
+    end: int = 0
     """Where what follows it begins."""
 
 
-@dataclass(frozen=True)
-class PartitionAction(Spec):
+class PartitionAction(Spec, frozen=True):
     """DROP, TRUNCATE, CHECK, REBUILD, OPTIMIZE, REPAIR, IMPORT or DISCARD of partitions."""
 
     verb: str
@@ -156,14 +141,12 @@ class PartitionAction(Spec):
     no_write_to_binlog: bool = False
 
 
-@dataclass(frozen=True)
-class CoalescePartition(Spec):
+class CoalescePartition(Spec, frozen=True):
     count: int
     no_write_to_binlog: bool = False
 
 
-@dataclass(frozen=True)
-class ReorganizePartition(Spec):
+class ReorganizePartition(Spec, frozen=True):
     names: tuple[str, ...]
     """Empty for all partitions."""
 
@@ -171,25 +154,21 @@ class ReorganizePartition(Spec):
     no_write_to_binlog: bool = False
 
 
-@dataclass(frozen=True)
-class ExchangePartition(Spec):
+class ExchangePartition(Spec, frozen=True):
     partition: str
     table: TableName
     validation: bool = True
 
 
-@dataclass(frozen=True)
-class PartitionBy(Spec):
+class PartitionBy(Spec, frozen=True):
     partitioning: PartitionClause
 
 
-@dataclass(frozen=True)
-class RemovePartitioning(Spec):
+class RemovePartitioning(Spec, frozen=True):
     pass
 
 
-@dataclass(frozen=True)
-class PartitionOptions(Spec):
+class PartitionOptions(Spec, frozen=True):
     """PARTITION p [PLACEMENT POLICY x | ATTRIBUTES …]."""
 
     partition: str
@@ -200,58 +179,49 @@ class PartitionOptions(Spec):
 # -- everything else ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SetOptions(Spec):
+class SetOptions(Spec, frozen=True):
     """One or several consecutive table options without commas."""
 
     options: tuple[TableOption, ...]
 
 
-@dataclass(frozen=True)
-class ConvertCharset(Spec):
+class ConvertCharset(Spec, frozen=True):
     """CONVERT TO CHARACTER SET x [COLLATE y], with an empty `charset` for DEFAULT."""
 
     charset: str
     collation: str = ""
 
 
-@dataclass(frozen=True)
-class RenameTo(Spec):
+class RenameTo(Spec, frozen=True):
     table: TableName
 
 
-@dataclass(frozen=True)
-class Attributes(Spec):
+class Attributes(Spec, frozen=True):
     """ATTRIBUTES of the table, None for DEFAULT."""
 
     value: str | None
 
 
-@dataclass(frozen=True)
-class Cache(Spec):
+class Cache(Spec, frozen=True):
     on: bool
 
 
-@dataclass(frozen=True)
-class RemoveTtl(Spec):
+class RemoveTtl(Spec, frozen=True):
     pass
 
 
-@dataclass(frozen=True)
-class TiflashReplica(Spec):
+class TiflashReplica(Spec, frozen=True):
     count: int
     labels: tuple[str, ...] = ()
     hypothetical: bool = False
 
 
-@dataclass(frozen=True)
-class OrderBy(Spec):
+class OrderBy(Spec, frozen=True):
     parts: tuple[KeyPart, ...]
     """`restored` is the whole name of a qualified column."""
 
 
-@dataclass(frozen=True)
-class Clause(Spec):
+class Clause(Spec, frozen=True):
     """A spec of plain words.
 
     FORCE, ALGORITHM, LOCK, STATS_OPTIONS, ADD and DROP STATS_EXTENDED (with a value), ENABLE KEYS, DISABLE KEYS, WITH

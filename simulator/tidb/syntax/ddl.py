@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from simulator.tidb.syntax.alter import Spec
 from simulator.tidb.syntax.definitions import KeyDefinition, Statement, TableName
@@ -11,8 +11,7 @@ from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery, TableOption
 # -- databases ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class CreateDatabase(Statement):
+class CreateDatabase(Statement, frozen=True):
     name: str
     options: tuple[TableOption, ...] = ()
     """CHARSET, COLLATE, ENCRYPTION, PLACEMENT POLICY."""
@@ -20,8 +19,7 @@ class CreateDatabase(Statement):
     if_not_exists: bool = False
 
 
-@dataclass(frozen=True)
-class AlterDatabase(Statement):
+class AlterDatabase(Statement, frozen=True):
     name: str
     """Empty for the current database."""
 
@@ -29,14 +27,12 @@ class AlterDatabase(Statement):
     """The options of CREATE DATABASE, and `TIFLASH REPLICA` and `READ ONLY`."""
 
 
-@dataclass(frozen=True)
-class DropDatabase(Statement):
+class DropDatabase(Statement, frozen=True):
     name: str
     if_exists: bool = False
 
 
-@dataclass(frozen=True)
-class FlashbackDatabase(Statement):
+class FlashbackDatabase(Statement, frozen=True):
     name: str
     new_name: str = ""
 
@@ -44,8 +40,7 @@ class FlashbackDatabase(Statement):
 # -- tables ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class DropTable(Statement):
+class DropTable(Statement, frozen=True):
     tables: tuple[TableName, ...]
     if_exists: bool = False
     temporary: str = ""
@@ -55,18 +50,15 @@ class DropTable(Statement):
     """RESTRICT, CASCADE or empty."""
 
 
-@dataclass(frozen=True)
-class TruncateTable(Statement):
+class TruncateTable(Statement, frozen=True):
     table: TableName
 
 
-@dataclass(frozen=True)
-class RenameTable(Statement):
+class RenameTable(Statement, frozen=True):
     pairs: tuple[tuple[TableName, TableName], ...]
 
 
-@dataclass(frozen=True)
-class RecoverTable(Statement):
+class RecoverTable(Statement, frozen=True):
     """RECOVER TABLE t [n] | RECOVER TABLE BY JOB n."""
 
     table: TableName | None
@@ -74,14 +66,12 @@ class RecoverTable(Statement):
     number: int = 0
 
 
-@dataclass(frozen=True)
-class FlashbackTable(Statement):
+class FlashbackTable(Statement, frozen=True):
     table: TableName
     new_name: str = ""
 
 
-@dataclass(frozen=True)
-class FlashbackCluster(Statement):
+class FlashbackCluster(Statement, frozen=True):
     """FLASHBACK CLUSTER | TABLE … | DATABASE … TO TIMESTAMP '…' | TO TSO n."""
 
     timestamp: str = ""
@@ -90,28 +80,24 @@ class FlashbackCluster(Statement):
     database: str = ""
 
 
-@dataclass(frozen=True)
-class RepairTable(Statement):
+class RepairTable(Statement, frozen=True):
     """ADMIN REPAIR TABLE t CREATE TABLE …"""
 
     table: TableName
     definition: CreateTable
 
 
-@dataclass(frozen=True)
-class LockTables(Statement):
+class LockTables(Statement, frozen=True):
     locks: tuple[tuple[TableName, str], ...]
     """Table and `READ`, `READ LOCAL`, `WRITE`, `WRITE LOCAL`."""
 
 
-@dataclass(frozen=True)
-class UnlockTables(Statement):
+class UnlockTables(Statement, frozen=True):
     tables: tuple[TableName, ...] = ()
     """The tables of ADMIN CLEANUP TABLE LOCK. Empty for UNLOCK TABLES."""
 
 
-@dataclass(frozen=True)
-class CreateIndex(Statement):
+class CreateIndex(Statement, frozen=True):
     table: TableName
     key: KeyDefinition
     """`kind` is key, unique, spatial, fulltext, vector or columnar."""
@@ -120,8 +106,7 @@ class CreateIndex(Statement):
     lock: str = ""
 
 
-@dataclass(frozen=True)
-class DropIndex(Statement):
+class DropIndex(Statement, frozen=True):
     table: TableName
     name: str
     if_exists: bool = False
@@ -133,8 +118,7 @@ class DropIndex(Statement):
 # -- ALTER TABLE -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class AlterTable(Statement):
+class AlterTable(Statement, frozen=True):
     table: TableName
     specs: tuple[Spec, ...]
     """The specs between commas. Consecutive table options without commas are one SetOptions."""
@@ -145,8 +129,7 @@ class AlterTable(Statement):
 # -- views and sequences -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class CreateView(Statement):
+class CreateView(Statement, frozen=True):
     view: TableName
     query: EmbeddedQuery
     columns: tuple[str, ...] = ()
@@ -160,37 +143,32 @@ class CreateView(Statement):
     """CASCADED or LOCAL."""
 
 
-@dataclass(frozen=True)
-class DropView(Statement):
+class DropView(Statement, frozen=True):
     views: tuple[TableName, ...]
     if_exists: bool = False
 
 
-@dataclass(frozen=True)
-class SequenceOption:
+class SequenceOption(Struct, frozen=True):
     name: str
     """`INCREMENT BY`, `START WITH`, `MINVALUE`, `MAXVALUE`, `CACHE`, `CYCLE`, `NO MINVALUE`, …, `RESTART`."""
 
     value: int | None = None
 
 
-@dataclass(frozen=True)
-class CreateSequence(Statement):
+class CreateSequence(Statement, frozen=True):
     sequence: TableName
     options: tuple[SequenceOption, ...] = ()
     table_options: tuple[TableOption, ...] = ()
     if_not_exists: bool = False
 
 
-@dataclass(frozen=True)
-class AlterSequence(Statement):
+class AlterSequence(Statement, frozen=True):
     sequence: TableName
     options: tuple[SequenceOption, ...] = ()
     if_exists: bool = False
 
 
-@dataclass(frozen=True)
-class DropSequence(Statement):
+class DropSequence(Statement, frozen=True):
     sequences: tuple[TableName, ...]
     if_exists: bool = False
 
@@ -198,8 +176,7 @@ class DropSequence(Statement):
 # -- cluster objects ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PlacementPolicy(Statement):
+class PlacementPolicy(Statement, frozen=True):
     """CREATE, ALTER or DROP PLACEMENT POLICY."""
 
     verb: str
@@ -212,8 +189,7 @@ class PlacementPolicy(Statement):
     """Whether the statement has IF EXISTS, or IF NOT EXISTS after CREATE."""
 
 
-@dataclass(frozen=True)
-class ResourceGroup(Statement):
+class ResourceGroup(Statement, frozen=True):
     """CREATE, ALTER or DROP RESOURCE GROUP."""
 
     verb: str

@@ -6,11 +6,12 @@ The trees keep everything that a statement says, in its order. `at` fields are o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from msgspec import Struct
 
-class Statement:
+
+class Statement(Struct, frozen=True):
     """A DDL statement."""
 
 
@@ -25,8 +26,7 @@ Pair = tuple[TableName, TableName]
 """Old and new name, both with their schema."""
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(Struct, frozen=True):
     text: str
     """As written."""
 
@@ -34,8 +34,7 @@ class Expression:
     """As TiDB writes it back."""
 
 
-@dataclass(frozen=True)
-class FieldType:
+class FieldType(Struct, frozen=True):
     name: str
     """TiDB's name of the type: `int` for INTEGER, `char` for BINARY."""
 
@@ -53,8 +52,7 @@ class FieldType:
     """Whether the attribute BINARY follows (`VARCHAR(8) BINARY`), which means the charset's default collation."""
 
 
-@dataclass(frozen=True)
-class ColumnDefault:
+class ColumnDefault(Struct, frozen=True):
     kind: str
     """`null`, `string`, `number`, `hex`, `bit`, `boolean` or `expression`."""
 
@@ -74,8 +72,7 @@ def literal_bytes(kind: str, digits: str) -> bytes:
     return int(digits or "0", base).to_bytes((len(digits) + width - 1) // width, "big")
 
 
-@dataclass(frozen=True)
-class KeyPart:
+class KeyPart(Struct, frozen=True):
     column: str
     """Empty for an expression."""
 
@@ -90,8 +87,7 @@ class KeyPart:
     """`t` or `d.t` before the column's name."""
 
 
-@dataclass(frozen=True)
-class References:
+class References(Struct, frozen=True):
     """The REFERENCES clause of a foreign key."""
 
     table: TableName
@@ -105,15 +101,13 @@ class References:
     on_update: str = ""
 
 
-@dataclass(frozen=True)
-class CheckDefinition:
+class CheckDefinition(Struct, frozen=True):
     condition: Expression
     enforced: bool = True
     name: str = ""
 
 
-@dataclass(frozen=True)
-class KeyOptions:
+class KeyOptions(Struct, frozen=True):
     """The options of a key. A missing option is empty or None."""
 
     using: str = ""
@@ -140,8 +134,7 @@ class KeyOptions:
     """The WHERE of a partial index."""
 
 
-@dataclass(frozen=True)
-class KeyDefinition:
+class KeyDefinition(Struct, frozen=True):
     kind: str
     """`primary`, `unique`, `key`, `foreign`, `check`, `columnar`, `vector`, `fulltext` or `spatial`."""
 
@@ -158,8 +151,7 @@ class KeyDefinition:
     """Whether the name is written as two back-quotes."""
 
 
-@dataclass(frozen=True)
-class ColumnOption:
+class ColumnOption(Struct, frozen=True):
     kind: str
     """In lower case: `not null`, `null`, `default`, `on update`, `auto_increment`, `auto_random`, `primary`, `unique`,
     `comment`, `collate`, `generated`, `check`, `references`, `column_format`, `storage`, `engine_attribute`,
@@ -188,8 +180,7 @@ class ColumnOption:
     references: References | None = None
 
 
-@dataclass(frozen=True)
-class ColumnDefinition:
+class ColumnDefinition(Struct, frozen=True):
     name: str
     type: FieldType
     at: int

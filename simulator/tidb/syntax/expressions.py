@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 
-class Node:
+class Node(Struct, frozen=True):
     """A part of an expression."""
 
 
-@dataclass(frozen=True, slots=True)
-class Literal(Node):
+class Literal(Node, frozen=True):
     kind: str
     """`string`, `integer`, `decimal`, `float`, `hex`, `bit`, `boolean`, `null`, `date`, `time` or `timestamp`."""
 
@@ -24,29 +26,25 @@ class Literal(Node):
     """Whether the introducer is written: `_latin1'a'`."""
 
 
-@dataclass(frozen=True)
-class ColumnName(Node):
+class ColumnName(Node, frozen=True):
     parts: tuple[str, ...]
     """The column's own name is the last part."""
 
 
-@dataclass(frozen=True)
-class Word(Node):
+class Word(Node, frozen=True):
     """A keyword as an argument: a unit of time, a direction."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Unary(Node):
+class Unary(Node, frozen=True):
     operator: str
     """`-`, `+`, `~`, `!`, `NOT` or `BINARY`."""
 
     operand: Node
 
 
-@dataclass(frozen=True)
-class Binary(Node):
+class Binary(Node, frozen=True):
     operator: str
     """As TiDB spells it: `AND`, `!=`, `DIV`, `%`, `<<`, …"""
 
@@ -54,8 +52,7 @@ class Binary(Node):
     right: Node
 
 
-@dataclass(frozen=True)
-class Call(Node):
+class Call(Node, frozen=True):
     name: str
     """TiDB's name of the function in upper case: INSERT_FUNC for INSERT, CHAR_FUNC for CHAR."""
 
@@ -63,8 +60,7 @@ class Call(Node):
     schema: str = ""
 
 
-@dataclass(frozen=True)
-class Cast(Node):
+class Cast(Node, frozen=True):
     operand: Node
     type: str
     """As TiDB writes it: `SIGNED`, `CHAR(3)`, `DECIMAL(10, 2)`, `UNSIGNED ARRAY`, …"""
@@ -73,30 +69,26 @@ class Cast(Node):
     """Whether it is CONVERT(x, type) instead of CAST(x AS type)."""
 
 
-@dataclass(frozen=True)
-class Case(Node):
+class Case(Node, frozen=True):
     value: Node | None
     branches: tuple[tuple[Node, Node], ...]
     otherwise: Node | None
 
 
-@dataclass(frozen=True)
-class Between(Node):
+class Between(Node, frozen=True):
     operand: Node
     low: Node
     high: Node
     negated: bool = False
 
 
-@dataclass(frozen=True)
-class In(Node):
+class In(Node, frozen=True):
     operand: Node
     candidates: tuple[Node, ...]
     negated: bool = False
 
 
-@dataclass(frozen=True)
-class PatternMatch(Node):
+class PatternMatch(Node, frozen=True):
     operator: str
     """LIKE, ILIKE or REGEXP."""
 
@@ -106,8 +98,7 @@ class PatternMatch(Node):
     negated: bool = False
 
 
-@dataclass(frozen=True)
-class Is(Node):
+class Is(Node, frozen=True):
     operand: Node
     test: str
     """NULL, TRUE or FALSE."""
@@ -115,24 +106,20 @@ class Is(Node):
     negated: bool = False
 
 
-@dataclass(frozen=True)
-class Collate(Node):
+class Collate(Node, frozen=True):
     operand: Node
     collation: str
 
 
-@dataclass(frozen=True)
-class Parenthesised(Node):
+class Parenthesised(Node, frozen=True):
     inner: Node
 
 
-@dataclass(frozen=True)
-class RowExpression(Node):
+class RowExpression(Node, frozen=True):
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
-class ContextExpression(Node):
+class ContextExpression(Node, frozen=True):
     """An expression that one row does not determine: it depends on its query or on the session."""
 
     restored: str
@@ -141,25 +128,31 @@ class ContextExpression(Node):
     kind: str
     """`a subquery`, `an aggregate function`, …"""
 
-    tree: object = field(default=None, compare=False)
+    tree: object = None
     """A tree of `syntax.queries` for the SQL engine. None for what is not simulated."""
 
 
-@dataclass(frozen=True)
-class Parameter(Node):
+class Parameter(Node, frozen=True):
     """An integer that each execution of a kept plan has anew."""
 
 
-def names_in(node: Node) -> tuple[ColumnName, ...]:
-    """Return every column name in the expression, unordered and with repetitions, without those in context expressions."""
-    names: list[ColumnName] = []
-    queue: list[object] = [node]
-    while queue:
-        part = queue.pop()
-        if isinstance(part, ColumnName):
-            names.append(part)
+def walk(node: object) -> Iterator[Node]:
+    """Yield the nodes of an expression, or of a tuple, in the order of the text. Queries inside of it are not entered."""
+    return (part for part in parts_of(node, Node) if isinstance(part, Node))
+
+
+def parts_of(tree: object, entered: type[Struct] = Struct) -> Iterator[object]:
+    """Yield a tree and all parts of it in the order of the text; of trees, only those of a class are entered."""
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, entered):
+            waiting += reversed(astuple(part))
         elif isinstance(part, tuple):
-            queue += part
-        elif isinstance(part, Node):
-            queue += vars(part).values()
-    return tuple(names)
+            waiting += reversed(part)
+
+
+def names_in(node: Node) -> tuple[ColumnName, ...]:
+    """Return every column name in the expression, with repetitions, without those in context expressions."""
+    return tuple(part for part in walk(node) if isinstance(part, ColumnName))

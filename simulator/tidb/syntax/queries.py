@@ -5,42 +5,37 @@ Source: tidb pkg/parser/ast/dml.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import ColumnName, Node
 
 
-@dataclass(frozen=True)
-class OrderItem:
+class OrderItem(Struct, frozen=True):
     expression: Node
     """An integer literal is the number of a column of the query."""
 
     descending: bool = False
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(Struct, frozen=True):
     count: int
     offset: int = 0
 
 
-@dataclass(frozen=True)
-class Star:
+class Star(Struct, frozen=True):
     """`*`, `t.*`, `db.t.*`."""
 
     table: TableName | None = None
 
 
-@dataclass(frozen=True)
-class SelectItem:
+class SelectItem(Struct, frozen=True):
     expression: Node
     name: str
     """The alias, else TiDB's name: the column's own name, or the text of the expression as written."""
 
 
-@dataclass(frozen=True)
-class TableSource:
+class TableSource(Struct, frozen=True):
     name: TableName
     alias: str = ""
     partitions: tuple[str, ...] = ()
@@ -50,15 +45,13 @@ class TableSource:
     """The moment after AS OF TIMESTAMP."""
 
 
-@dataclass(frozen=True)
-class DerivedTable:
+class DerivedTable(Struct, frozen=True):
     query: QueryTree
     alias: str
     columns: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Join:
+class Join(Struct, frozen=True):
     left: Source
     right: Source
     kind: str = "INNER"
@@ -72,8 +65,7 @@ class Join:
 Source = TableSource | DerivedTable | Join
 
 
-@dataclass(frozen=True)
-class SelectTree:
+class SelectTree(Struct, frozen=True):
     items: tuple[SelectItem | Star, ...]
     source: Source | None = None
     """None without FROM, or with FROM DUAL."""
@@ -100,8 +92,7 @@ class SelectTree:
     """`FOR UPDATE`, `FOR UPDATE NOWAIT`, `FOR SHARE`, …; it matters only among several sessions."""
 
 
-@dataclass(frozen=True)
-class ValuesTree:
+class ValuesTree(Struct, frozen=True):
     """VALUES ROW(…), ROW(…)."""
 
     rows: tuple[tuple[Node, ...], ...]
@@ -109,8 +100,7 @@ class ValuesTree:
     limit: Limit | None = None
 
 
-@dataclass(frozen=True)
-class SetOperation:
+class SetOperation(Struct, frozen=True):
     operator: str
     """UNION, UNION ALL, EXCEPT, EXCEPT ALL, INTERSECT or INTERSECT ALL."""
 
@@ -120,8 +110,7 @@ class SetOperation:
     limit: Limit | None = None
 
 
-@dataclass(frozen=True)
-class CommonTable:
+class CommonTable(Struct, frozen=True):
     name: str
     columns: tuple[str, ...]
     query: QueryTree
@@ -129,8 +118,7 @@ class CommonTable:
     """Whether its query refers to the table itself."""
 
 
-@dataclass(frozen=True)
-class WithTree:
+class WithTree(Struct, frozen=True):
     tables: tuple[CommonTable, ...]
     recursive: bool
     query: QueryTree
@@ -142,21 +130,18 @@ QueryTree = SelectTree | ValuesTree | SetOperation | WithTree
 # -- the trees of context expressions ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Subquery:
+class Subquery(Struct, frozen=True):
     """A query as a value, or as the rows of IN."""
 
     query: QueryTree
 
 
-@dataclass(frozen=True)
-class Exists:
+class Exists(Struct, frozen=True):
     query: QueryTree
     negated: bool = False
 
 
-@dataclass(frozen=True)
-class Quantified:
+class Quantified(Struct, frozen=True):
     """`a > ANY (query)`, `a = ALL (query)`."""
 
     operand: Node
@@ -167,8 +152,7 @@ class Quantified:
     query: QueryTree
 
 
-@dataclass(frozen=True)
-class Aggregate:
+class Aggregate(Struct, frozen=True):
     name: str
     """In upper case: COUNT, SUM, GROUP_CONCAT, …"""
 
@@ -180,8 +164,7 @@ class Aggregate:
     separator: str = ","
 
 
-@dataclass(frozen=True)
-class WindowSpec:
+class WindowSpec(Struct, frozen=True):
     """The window after OVER, or of the WINDOW clause."""
 
     partition: tuple[Node, ...] = ()
@@ -193,8 +176,7 @@ class WindowSpec:
     """The name of the window that it extends."""
 
 
-@dataclass(frozen=True)
-class WindowFunction:
+class WindowFunction(Struct, frozen=True):
     """`function(…) OVER window`, of an aggregate or a window function."""
 
     function: Aggregate
@@ -203,8 +185,7 @@ class WindowFunction:
     """Options that are not simulated: FROM LAST, IGNORE NULLS."""
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(Struct, frozen=True):
     name: str
     """Without its @ or @@."""
 
@@ -212,8 +193,7 @@ class Variable:
     """`user`, or `session`, `global` or empty for a system variable."""
 
 
-@dataclass(frozen=True)
-class SequenceCall:
+class SequenceCall(Struct, frozen=True):
     """NEXTVAL(s), NEXT VALUE FOR s, LASTVAL(s), SETVAL(s, value)."""
 
     function: str
@@ -221,36 +201,31 @@ class SequenceCall:
     value: int = 0
 
 
-@dataclass(frozen=True)
-class AssignedVariable:
+class AssignedVariable(Struct, frozen=True):
     """`@name := value`."""
 
     name: str
     value: Node
 
 
-@dataclass(frozen=True)
-class DefaultValue(Node):
+class DefaultValue(Node, frozen=True):
     """DEFAULT as a value, or DEFAULT(column)."""
 
     column: ColumnName | None = None
 
 
-@dataclass(frozen=True)
-class InsertedValue(Node):
+class InsertedValue(Node, frozen=True):
     """VALUES(column) of ON DUPLICATE KEY UPDATE."""
 
     column: ColumnName
 
 
-@dataclass(frozen=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     column: ColumnName
     value: Node
 
 
-@dataclass(frozen=True)
-class Insert:
+class Insert(Struct, frozen=True):
     """INSERT or REPLACE. SET a = 1, b = 2 becomes columns and one row."""
 
     table: TableName
@@ -267,8 +242,7 @@ class Insert:
     partitions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Update:
+class Update(Struct, frozen=True):
     source: Source
     """A TableSource if the UPDATE has one table, else a Join."""
 
@@ -280,8 +254,7 @@ class Update:
     common: WithTree | None = None
 
 
-@dataclass(frozen=True)
-class Delete:
+class Delete(Struct, frozen=True):
     source: Source
     targets: tuple[TableName, ...] = ()
     """The tables (or aliases) whose rows a multi-table DELETE deletes. Empty for a single table."""
@@ -294,8 +267,7 @@ class Delete:
     common: WithTree | None = None
 
 
-@dataclass(frozen=True)
-class RecoverValues:
+class RecoverValues(Struct, frozen=True):
     """RECOVER VALUES, which takes back soft deletes."""
 
     source: TableSource

@@ -3,24 +3,22 @@ pkg/parser/ast/misc.go, dml.go)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from simulator.tidb.syntax.definitions import Statement, TableName
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.queries import Assignment, QueryTree, RowStatement, SelectTree
 
 
-class SessionStatement:
+class SessionStatement(Struct, frozen=True):
     """A statement about the session or its transaction, or a query."""
 
 
-@dataclass(frozen=True)
-class Use(SessionStatement):
+class Use(SessionStatement, frozen=True):
     database: str
 
 
-@dataclass(frozen=True)
-class Begin(SessionStatement):
+class Begin(SessionStatement, frozen=True):
     """BEGIN or START TRANSACTION."""
 
     mode: str = ""
@@ -31,31 +29,26 @@ class Begin(SessionStatement):
     """The moment of READ ONLY AS OF TIMESTAMP."""
 
 
-@dataclass(frozen=True)
-class Commit(SessionStatement):
+class Commit(SessionStatement, frozen=True):
     chain: bool = False
 
 
-@dataclass(frozen=True)
-class Rollback(SessionStatement):
+class Rollback(SessionStatement, frozen=True):
     savepoint: str = ""
     """The savepoint of ROLLBACK TO. Empty for the whole transaction."""
 
     chain: bool = False
 
 
-@dataclass(frozen=True)
-class Savepoint(SessionStatement):
+class Savepoint(SessionStatement, frozen=True):
     name: str
 
 
-@dataclass(frozen=True)
-class ReleaseSavepoint(SessionStatement):
+class ReleaseSavepoint(SessionStatement, frozen=True):
     name: str
 
 
-@dataclass(frozen=True)
-class VariableAssignment:
+class VariableAssignment(Struct, frozen=True):
     """One variable of SET. SET NAMES sets `names` to the character set."""
 
     name: str
@@ -68,13 +61,11 @@ class VariableAssignment:
     """`user`, `session`, `global` or empty."""
 
 
-@dataclass(frozen=True)
-class SetVariables(SessionStatement):
+class SetVariables(SessionStatement, frozen=True):
     settings: tuple[VariableAssignment, ...]
 
 
-@dataclass(frozen=True)
-class SelectStatement(SessionStatement):
+class SelectStatement(SessionStatement, frozen=True):
     """A query as a statement."""
 
     query: QueryTree
@@ -86,13 +77,11 @@ class SelectStatement(SessionStatement):
         return lock.startswith("FOR UPDATE") and not lock.endswith("SKIP LOCKED")
 
 
-@dataclass(frozen=True)
-class Do(SessionStatement):
+class Do(SessionStatement, frozen=True):
     expressions: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
-class Prepare(SessionStatement):
+class Prepare(SessionStatement, frozen=True):
     name: str
     text: str
     """The text of the statement or, if `is_variable`, the user variable with the text, in lower case."""
@@ -100,22 +89,19 @@ class Prepare(SessionStatement):
     is_variable: bool = False
 
 
-@dataclass(frozen=True)
-class Execute(SessionStatement):
+class Execute(SessionStatement, frozen=True):
     name: str
     variables: tuple[str, ...] = ()
     """The variables of USING, in lower case without @."""
 
 
-@dataclass(frozen=True)
-class Deallocate(SessionStatement):
+class Deallocate(SessionStatement, frozen=True):
     """DEALLOCATE PREPARE or DROP PREPARE."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class IgnoredStatement(SessionStatement):
+class IgnoredStatement(SessionStatement, frozen=True):
     """A statement that affects neither rows nor the changefeed: ANALYZE, FLUSH, SPLIT TABLE, SHOW, EXPLAIN, …"""
 
     what: str
@@ -124,8 +110,7 @@ class IgnoredStatement(SessionStatement):
 SqlStatement = Statement | RowStatement | SessionStatement
 
 
-@dataclass(frozen=True)
-class ScriptStatement:
+class ScriptStatement(Struct, frozen=True):
     """A statement of a script."""
 
     text: str
@@ -138,8 +123,7 @@ class ScriptStatement:
     """The error number of a `-- fails 1062` before the statement."""
 
 
-@dataclass(frozen=True)
-class Show(SessionStatement):
+class Show(SessionStatement, frozen=True):
     """A statement that shows something about the server or its catalog."""
 
     kind: str
@@ -169,8 +153,7 @@ class Show(SessionStatement):
 # -- LOAD DATA (tidb pkg/parser/ast/dml.go, LoadDataStmt) --------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class DelimitedText:
+class DelimitedText(Struct, frozen=True):
     """How a file has rows and fields."""
 
     separator: str = "\t"
@@ -187,8 +170,7 @@ class DelimitedText:
     """Whether that text is NULL in quotes, too."""
 
 
-@dataclass(frozen=True)
-class LoadData(SessionStatement):
+class LoadData(SessionStatement, frozen=True):
     """LOAD DATA LOCAL, whose client sends the file."""
 
     path: str
@@ -206,8 +188,7 @@ class LoadData(SessionStatement):
     """That of the file, if its bytes are not stored as they are."""
 
 
-@dataclass(frozen=True)
-class LoadFile:
+class LoadFile(Struct, frozen=True):
     """LOAD DATA with the bytes of its file."""
 
     statement: LoadData

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from simulator.tidb.syntax.definitions import (
     ColumnDefinition,
@@ -15,8 +15,7 @@ from simulator.tidb.syntax.definitions import (
 from simulator.tidb.syntax.queries import QueryTree
 
 
-@dataclass(frozen=True)
-class TableOption:
+class TableOption(Struct, frozen=True):
     name: str
     """In upper case, as TiDB writes it back: ENGINE, CHARSET, COLLATE, COMMENT, TTL, PLACEMENT POLICY, …"""
 
@@ -33,8 +32,7 @@ class TableOption:
     """Whether FORCE precedes AUTO_INCREMENT or AUTO_RANDOM_BASE."""
 
 
-@dataclass(frozen=True)
-class PartitionDefinition:
+class PartitionDefinition(Struct, frozen=True):
     name: str
     values: tuple[tuple[str, ...], ...] = ()
     """SQL text, as in `simulator.tidb.model.table.Partition`."""
@@ -49,8 +47,7 @@ class PartitionDefinition:
     subpartitions: tuple[PartitionDefinition, ...] = ()
 
 
-@dataclass(frozen=True)
-class PartitionInterval:
+class PartitionInterval(Struct, frozen=True):
     """RANGE … INTERVAL (…) [FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) …]."""
 
     every: Expression
@@ -60,12 +57,11 @@ class PartitionInterval:
     null_partition: bool = False
     maxvalue_partition: bool = False
     at: int = 0
-    length: int = field(default=0, compare=False)
+    length: int = 0
     """The length of the clause in the text."""
 
 
-@dataclass(frozen=True)
-class PartitionMethod:
+class PartitionMethod(Struct, frozen=True):
     """The method of partitioning: RANGE, LIST, HASH, KEY, SYSTEM_TIME."""
 
     kind: str
@@ -88,8 +84,7 @@ class PartitionMethod:
     """The number of PARTITIONS or SUBPARTITIONS, 0 if it is not written."""
 
 
-@dataclass(frozen=True)
-class PartitionClause:
+class PartitionClause(Struct, frozen=True):
     method: PartitionMethod
     definitions: tuple[PartitionDefinition, ...] = ()
     at: int = 0
@@ -98,17 +93,15 @@ class PartitionClause:
     update_indexes: tuple[tuple[str, KeyOptions], ...] = ()
 
 
-@dataclass(frozen=True)
-class EmbeddedQuery:
+class EmbeddedQuery(Struct, frozen=True):
     """A query inside another statement."""
 
     text: str
     restored: str
-    tree: QueryTree | None = field(default=None, compare=False)
+    tree: QueryTree | None = None
 
 
-@dataclass(frozen=True)
-class CreateTable(Statement):
+class CreateTable(Statement, frozen=True):
     """CREATE TABLE."""
 
     schema: str

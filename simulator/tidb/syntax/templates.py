@@ -8,9 +8,11 @@ such as the name of a column, is then no part of the tree. For literals, the tre
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from simulator.errors import SimulatorError
 from simulator.tidb.syntax.definitions import Statement
@@ -119,12 +121,8 @@ def _filler(node: Any, places: dict[int, int], found: list[int]) -> Fill | None:
         parts = [*zip(node, fillers, strict=True)]
         make = getattr(node, "_make", tuple)
         return lambda values: make([part if fill is None else fill(values) for part, fill in parts])
-    if not is_dataclass(node):
+    if not isinstance(node, Struct):
         return None
-    kind: Any = type(node)
-    named = [(each.name, getattr(node, each.name)) for each in fields(node)]
+    named = zip(node.__struct_fields__, astuple(node), strict=True)
     filled = [(name, fill) for name, part in named if (fill := _filler(part, places, found)) is not None]
-    if not filled:
-        return None
-    whole = dict(named)
-    return lambda values: kind(**whole | {name: fill(values) for name, fill in filled})
+    return (lambda values: replace(node, **{name: fill(values) for name, fill in filled})) if filled else None

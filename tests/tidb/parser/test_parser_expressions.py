@@ -167,9 +167,8 @@ def test_an_expression_and_a_query_end_where_nothing_can_follow_them() -> None:
         syntax.Expression("b  or c", "`b` OR `c`"),
     )
     text = "select a from t where b with check option"
-    assert parse_tokens(text, tokenize(text), view) == syntax.EmbeddedQuery(
-        "select a from t where b", "SELECT `a` FROM `t` WHERE `b`"
-    )
+    query = parse_tokens(text, tokenize(text), view)
+    assert (query.text, query.restored) == ("select a from t where b", "SELECT `a` FROM `t` WHERE `b`")
 
 
 ERRORS = cases("""

@@ -19,7 +19,7 @@ from simulator.tidb.engine.scope import Field, QueryScope
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.expression import INTEGER_KINDS, Evaluate, Expression, Row, apply, fixed
-from simulator.tidb.expressions.trees import strip_parentheses, walk
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import (
     ROW_ID,
     Column,
@@ -314,5 +314,5 @@ def _depends(node: syntax.Node, scope: QueryScope) -> bool:
         isinstance(part, (syntax.ContextExpression, syntax.RowExpression))
         or isinstance(part, syntax.ColumnName)
         and scope.find(part) is not None
-        for part in walk(node)
+        for part in syntax.walk(node)
     )

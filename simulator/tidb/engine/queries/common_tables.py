@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields as members_of
-from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
 from simulator.tidb import syntax
@@ -123,7 +121,9 @@ def _check_step(tree: syntax.QueryTree, named: str) -> syntax.SelectTree:
     block = f"In recursive query block of Recursive Common Table Expression '{named}', the recursive table must "
     if _references(tree, named) != 1 or tree.source is None or not _in_from(tree.source, named):
         raise sql_error_with_text(3577, f"{block}be referenced only once, and not in any subquery")
-    if tree.group_by or any(isinstance(part, syntax.Aggregate | syntax.WindowFunction) for part in _walk_tree(tree)):
+    if tree.group_by or any(
+        isinstance(part, syntax.Aggregate | syntax.WindowFunction) for part in syntax.parts_of(tree)
+    ):
         raise sql_error_with_text(
             3575,
             f"Recursive Common Table Expression '{named}' can contain neither aggregation nor window"
@@ -140,20 +140,8 @@ def _check_step(tree: syntax.QueryTree, named: str) -> syntax.SelectTree:
     return tree
 
 
-def _walk_tree(tree: object) -> Iterator[object]:
-    """Yield a tree and all trees inside of it."""
-    waiting = [tree]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        if isinstance(part, tuple):
-            waiting += part
-        elif is_dataclass(part):
-            waiting += [getattr(part, member.name) for member in members_of(part)]
-
-
 def _references(tree: object, named: str) -> int:
-    return sum(isinstance(part, syntax.TableSource) and _is_reference(part, named) for part in _walk_tree(tree))
+    return sum(isinstance(part, syntax.TableSource) and _is_reference(part, named) for part in syntax.parts_of(tree))
 
 
 def _is_reference(source: syntax.TableSource, named: str) -> bool:

@@ -22,7 +22,6 @@ from simulator.tidb.expressions.comparisons import comparison_operands, of_today
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.conversions import as_boolean
 from simulator.tidb.expressions.expression import MOMENT_KINDS, Evaluate, Expression, Row
-from simulator.tidb.expressions.trees import walk
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.storage.locks import LockWait
 from simulator.tidb.storage.tables import StoredTable
@@ -49,7 +48,7 @@ def filtered(rows: Iterator[Values], tests: Sequence[Evaluate], context: Stateme
 def is_movable(node: syntax.Node) -> bool:
     """Return whether a condition may be evaluated for the rows of one table before they are joined."""
     return not any(
-        isinstance(part, NOT_TAKEN) or isinstance(part, syntax.Call) and _is_random(part) for part in walk(node)
+        isinstance(part, NOT_TAKEN) or isinstance(part, syntax.Call) and _is_random(part) for part in syntax.walk(node)
     )
 
 

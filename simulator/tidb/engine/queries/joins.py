@@ -23,7 +23,7 @@ from simulator.tidb.engine.scope import Field, Fields, QueryScope
 from simulator.tidb.expressions.comparisons import comparison
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.expression import Evaluate, Expression
-from simulator.tidb.expressions.trees import strip_parentheses, walk
+from simulator.tidb.expressions.trees import strip_parentheses
 
 
 class Equality(NamedTuple):
@@ -103,7 +103,7 @@ class JoinedRelation(Relation):
         return sides.pop() if len(sides) == 1 else "both"
 
     def _sides(self, node: syntax.Node, scope: QueryScope) -> set[str]:
-        fields = [scope.find(part) for part in walk(node) if isinstance(part, syntax.ColumnName)]
+        fields = [scope.find(part) for part in syntax.walk(node) if isinstance(part, syntax.ColumnName)]
         return {"left" if field.start < self.left.width else "right" for field in fields if field is not None}
 
     def _prepare(self, conditions: Sequence[tuple[syntax.Node, QueryScope]]) -> None:

@@ -7,9 +7,10 @@ plans.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import object_key
@@ -54,7 +55,7 @@ class Plan(NamedTuple):
 
 
 class KeptPlan(NamedTuple):
-    shape: Mapping[str, object]
+    shape: SelectTree
     """The query without its integer."""
 
     stored: StoredTable
@@ -86,7 +87,7 @@ def kept_plan(query: QueryTree, context: StatementContext) -> Plan | None:
     )
     if table is None or table.soft_delete is not None or context.snapshot is not None:
         return None
-    plans, stored, shape = _kept_plans(table), context.stored(table), {**vars(query), "where": column}
+    plans, stored, shape = _kept_plans(table), context.stored(table), replace(query, where=column)
     kept = plans.get(id(query.items))
     if kept is None or kept.stored is not stored or kept.shape != shape:
         if query != SelectTree(query.items, source, where) or not _is_point_get(query, column, table):

@@ -48,7 +48,7 @@ from simulator.tidb.engine.scope import Field, Fields, QueryScope
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.expression import Expression
-from simulator.tidb.expressions.trees import conjuncts, replace_nodes, strip_parentheses, walk
+from simulator.tidb.expressions.trees import conjuncts, replace_nodes, strip_parentheses
 from simulator.tidb.syntax.queries import OrderItem
 
 WINDOW_ALIAS = "You cannot use the alias '{}' of an expression containing a window function in this context.'"
@@ -108,7 +108,7 @@ SIMPLE = (syntax.ColumnName, syntax.Literal)
 
 def context_trees(node: syntax.Node) -> Iterator[object]:
     """Yield the trees of subqueries, aggregate and window functions in an expression."""
-    return (part.tree for part in walk(node) if isinstance(part, syntax.ContextExpression))
+    return (part.tree for part in syntax.walk(node) if isinstance(part, syntax.ContextExpression))
 
 
 def contains_aggregate(node: syntax.Node) -> bool:
@@ -188,7 +188,7 @@ class Select:
 
     def _aggregates(self, node: syntax.Node) -> bool:
         """Return whether an expression has an aggregate function over rows of this query."""
-        for part in walk(node):
+        for part in syntax.walk(node):
             tree = part.tree if isinstance(part, syntax.ContextExpression) else None
             if isinstance(tree, syntax.Aggregate) and self._scope.owns(tree):
                 return True
@@ -341,7 +341,7 @@ class Select:
             return
         shown = [self._shown(item) for item in self._items]
         names = {item.name.lower() for item in self._items}
-        for part in walk(node):
+        for part in syntax.walk(node):
             if isinstance(part, syntax.ColumnName):
                 field = self._scope.find(part)
                 if field in shown or len(part.parts) == 1 and part.parts[0].lower() in names:

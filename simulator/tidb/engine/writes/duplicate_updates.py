@@ -8,7 +8,8 @@ buildInsert, buildSelectPlanOfInsert).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.plans import evaluate_subqueries, new_compilation, selected

@@ -19,7 +19,6 @@ from simulator.tidb.engine.queries.relation import Base
 from simulator.tidb.engine.writes.assign import UPDATE, RowValues
 from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter
 from simulator.tidb.errors import not_simulated, sql_error_with_text
-from simulator.tidb.expressions.trees import walk
 from simulator.tidb.model.table import SOFT_DELETE_TIME, Cells, Column, Table
 
 UNSUPPORTED = "This version of TiDB doesn't yet support '{}'"
@@ -61,7 +60,7 @@ def recover_values(statement: syntax.RecoverValues, context: StatementContext) -
         raise sql_error_with_text(1064, "there is no RECOVER VALUES in this release")
     if table.soft_delete is None:
         raise sql_error_with_text(1235, UNSUPPORTED.format("RECOVER VALUES on table without soft delete enabled"))
-    if statement.where and any(isinstance(part, syntax.ContextExpression) for part in walk(statement.where)):
+    if statement.where and any(isinstance(part, syntax.ContextExpression) for part in syntax.walk(statement.where)):
         raise not_simulated("RECOVER VALUES with a subquery is not computed, whose tables hide their marked rows")
     context.sees_marked = True
     rows = match(statement.source, statement.where, (), None, None, new_compilation(context))

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.clock import time_zone
@@ -38,7 +40,7 @@ from simulator.tidb.expressions.casts import cast
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.expression import TRUNCATED, Context, Expression, apply_in_context
-from simulator.tidb.expressions.trees import conjuncts, parse_expression, strip_parentheses, walk
+from simulator.tidb.expressions.trees import conjuncts, parse_expression, strip_parentheses
 from simulator.tidb.model.table import ROW_ID, Cells, Column, Table, visible_columns
 from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.values.moments import as_utc, parse_stored_moment
@@ -222,7 +224,9 @@ def is_point_update(statement: syntax.Update, bases: Sequence[Base]) -> bool:
     table = bases[0].stored.table
     if any(column.generated for column in table.columns):
         return False
-    if any(isinstance(part, syntax.ContextExpression) for each in statement.assignments for part in walk(each.value)):
+    if any(
+        isinstance(part, syntax.ContextExpression) for each in statement.assignments for part in syntax.walk(each.value)
+    ):
         return False
     keys = [table.primary_key]
     for index in table.indexes:
@@ -287,7 +291,7 @@ def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutc
             resolve_table(context, target.name, "delete")
     source = statement.source
     if statement.partitions and isinstance(source, syntax.TableSource):
-        source = replace(source, partitions=statement.partitions)
+        source = structs.replace(source, partitions=statement.partitions)
     compilation = new_compilation(context)
     rows = match(source, statement.where, statement.order, statement.limit, statement.common, compilation)
     bases = [_base(target, rows.bases, context) for target in targets]

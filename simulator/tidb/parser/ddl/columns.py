@@ -9,8 +9,9 @@ accepts any expression in parentheses (AlterTableSpec).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NoReturn
+
+from msgspec.structs import replace
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.model.types import INTEGER_BITS, TYPES, canonical_charset

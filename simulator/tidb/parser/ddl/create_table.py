@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor

@@ -6,8 +6,9 @@ The last of several equal options counts, except that GLOBAL stays GLOBAL (TiDB:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.parser.clauses import parse_closed_parentheses, parse_column_name, parse_lock_and_algorithm

@@ -7,7 +7,8 @@ values and their widths (TiDB: pkg/parser/ast/ddl.go, PartitionOptions.Validate)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
