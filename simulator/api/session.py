@@ -49,8 +49,7 @@ from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.storage.row_keys import column_cells
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import CreateTable
-from simulator.truth import in_process
-from simulator.truth.expected_rows import about_run, expected_rows, write
+from simulator.truth.expected_rows import about_run, expected_rows, write, write_in_process
 
 SINK_URI = DEFAULT_SINK_URI
 """The default; no Kafka is contacted without `send`."""
@@ -235,7 +234,7 @@ class TiCDC:
         sums = live.sums or {} if at == last else {}
         about = about_run("TiCDC", self.describe(), plan, self._changefeed, decided, topics, self._seed, at, sums)
         rows_by_table = expected_rows(plan, decided, self._seed, at)
-        return write(rows_by_table, about, in_process.write, Path(directory), format)
+        return write(rows_by_table, about, write_in_process, Path(directory), format)
 
     def verify(self, against: str | Path) -> None:
         """Compare what a consumer wrote, a snapshot or the URL of its database, with the expected rows.

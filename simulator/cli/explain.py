@@ -10,8 +10,7 @@ from simulator import releases
 from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.ddl import DdlExplained, ddl_as_dict, ddl_lines, explain_statements, statements_lines
-from simulator.explain.schema_differences import catalog_from_files
-from simulator.explain.table import explain_table, table_as_dict, table_lines
+from simulator.explain.table import catalog_from_files, explain_table, table_as_dict, table_lines
 from simulator.files import parse_json, read_text
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed, load_file

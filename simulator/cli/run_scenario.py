@@ -192,9 +192,9 @@ def _engines(master: str, asked: str, planned: Plan, display: Display) -> Iterat
 
 def _write_truth(*call: Any) -> Counter[int]:
     """Write the rows of a truth in this process."""
-    from simulator.truth import in_process as truth_in_process  # it takes long, and few runs write a truth
+    from simulator.truth.expected_rows import write_in_process  # it takes long, and few runs write a truth
 
-    return truth_in_process.write(*call)
+    return write_in_process(*call)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def commands() -> None:
 
 def _without_pandas() -> None:
     """Keep pyarrow from importing pandas; called before a command's imports."""
-    from simulator.columns.without_pandas import without_pandas
+    from simulator.columns import without_pandas
 
     without_pandas()
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from simulator import tso
 from simulator.cli.output import show_lines
 from simulator.cli.run_report import Display
-from simulator.columns.change_frame import ChangeSums
+from simulator.columns.hashing import ChangeSums
 from simulator.errors import UserError
 from simulator.quantities import noun
 from simulator.run.execute import RunResult

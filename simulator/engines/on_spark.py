@@ -21,9 +21,8 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from simulator.channel import DriverAddress
-from simulator.columns import change_frame
+from simulator.columns import change_frame, without_pandas
 from simulator.columns.change_frame import ints
-from simulator.columns.without_pandas import without_pandas
 from simulator.engines import stages
 from simulator.engines.pairs import paired_rows
 from simulator.engines.spark import internals

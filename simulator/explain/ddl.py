@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from simulator.errors import DdlError, EncodeError
-from simulator.explain.schema_differences import TableDifference, schema_changes
+from simulator.explain.table import TableDifference, schema_changes
 from simulator.quantities import counted, noun
 from simulator.releases import Release
 from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement

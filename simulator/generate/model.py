@@ -159,6 +159,40 @@ class TableRows:
         return self.lives.changed(self.table, self.keys, self.versions, self.since)
 
 
+TRIED = 64
+
+
+def probe_rows(model: Model, place: int, count: int = TRIED) -> TableRows:
+    """Return some of a table's first rows, in a few versions."""
+    keys = np.arange(min(count, max(model.tables[place].rows, 1)))
+    return TableRows(keys, keys % 3, 0, ProbeTimes(model), place)
+
+
+@dataclass(frozen=True)
+class ProbeTimes:
+    """Times with which all rows exist from the first transaction on."""
+
+    model: Model
+
+    def born(self, table: int, keys: Ints, since: int) -> Ints:
+        return np.zeros_like(keys)
+
+    def changed(self, table: int, keys: Ints, versions: Ints, since: int) -> Ints:
+        return versions
+
+    def versions(self, table: int, keys: Ints, transactions: Ints, since: int) -> Ints:
+        return transactions - 1
+
+    def arrived(self, table: int, keys: Ints, since: int) -> Ints:
+        return np.zeros_like(keys)
+
+    def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
+        return np.full_like(transactions, max(self.model.tables[table].rows, 1))
+
+    def milliseconds(self, transactions: Ints) -> Ints:
+        return transactions
+
+
 ROUNDS = 16
 
 

@@ -12,8 +12,8 @@ from operator import add
 from typing import Any
 
 from simulator import tso
-from simulator.columns.change_frame import SumsByKind, read_sums
-from simulator.generate.changes.timetable import Segment
+from simulator.columns.hashing import SumsByKind, read_sums
+from simulator.generate.changes.transactions import Segment
 from simulator.load.epochs.epochs import PreparedLoad
 from simulator.run.checkpoint import changefeed_identity, short_hash
 from simulator.ticdc.dispatch import Destinations

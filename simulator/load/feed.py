@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.change_frame import DDL, ChangeSums, add_sums, ints, sums_by_kind, sums_of_kinds
+from simulator.columns.change_frame import DDL, ints
+from simulator.columns.hashing import ChangeSums, add_sums, sums_by_kind, sums_of_kinds
 from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.progress import POLL_SECONDS, Reporter
 from simulator.engines.tasks.send import SinkInput, messages_of

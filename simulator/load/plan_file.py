@@ -27,7 +27,7 @@ from typing import Any
 from simulator import releases
 from simulator.errors import DdlError, ScenarioError, UserError, did_you_mean
 from simulator.files import parse_toml, read_text
-from simulator.generate.changes.timetable import check
+from simulator.generate.changes.stream import check
 from simulator.generate.model import Mix, Model, TableModel
 from simulator.generate.values.generators import TableGenerators
 from simulator.generate.values.reading import parse_columns

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simulator import tso
-from simulator.columns.change_frame import ChangeSums
+from simulator.columns.hashing import ChangeSums
 from simulator.load.epochs.epochs import EpochTable, PreparedLoad, SchemaEpoch, jobs_until, schema_epochs
 from simulator.load.load_plan import LoadPlan
 from simulator.run.outputs import Output

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import limits, releases, tso
-from simulator.columns.change_frame import KINDS, ChangeSum, ChangeSums, read_sums, sums_of_kinds
+from simulator.columns.hashing import KINDS, ChangeSum, ChangeSums, read_sums, sums_of_kinds
 from simulator.errors import HIDDEN, SchemaError, UserError, is_secret, mask_secrets
 from simulator.files import directory_entries, parse_json, read_text
 from simulator.quantities import counted

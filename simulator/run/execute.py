@@ -22,7 +22,8 @@ import pyarrow.compute as pc
 
 from simulator import tso
 from simulator.channel import DriverAddress
-from simulator.columns.change_frame import SNAPSHOT_ROWS, ChangeSums, merged_sums, sums_of_kinds
+from simulator.columns.change_frame import SNAPSHOT_ROWS
+from simulator.columns.hashing import ChangeSums, merged_sums, sums_of_kinds
 from simulator.engines import in_process
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks.progress import Reporter

@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import replace
 
 from simulator import tso
-from simulator.columns.change_frame import ChangeSum, add_sums
+from simulator.columns.hashing import ChangeSum, add_sums
 from simulator.engines import in_process
 from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.control_events import WatermarkSchedule

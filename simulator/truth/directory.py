@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns import row_image
-from simulator.columns.change_frame import BOOTSTRAPS, CHANGES, DELETES, ChangeSums, by_table, ints, sums_by_kind
+from simulator.columns.change_frame import by_table, ints
+from simulator.columns.hashing import BOOTSTRAPS, CHANGES, DELETES, ChangeSums, sums_by_kind
 from simulator.errors import UserError, mask_secrets
 from simulator.files import read_bytes
 from simulator.reader import truth_metadata as truth_about

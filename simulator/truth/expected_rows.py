@@ -15,8 +15,10 @@ from types import MappingProxyType
 import pyarrow.compute as pc
 
 from simulator import tso
-from simulator.columns.change_frame import ChangeSums
-from simulator.errors import UserError
+from simulator.columns.hashing import ChangeSums
+from simulator.engines.in_process import ROWS, differing_rows, in_order, read_side, require_small
+from simulator.engines.work import RowPlacement
+from simulator.errors import DeliveryError, UserError
 from simulator.reader.truth_metadata import TruthMetadata
 from simulator.run.outputs import codec_options
 from simulator.run.plan import Plan
@@ -36,7 +38,8 @@ from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Table
 from simulator.truth import directory as directories
-from simulator.truth.between_snapshots import BetweenSnapshots, between_snapshots
+from simulator.truth.between_snapshots import BetweenSnapshots, between_snapshots, rows_at
+from simulator.truth.directory import write_rows
 from simulator.truth.filtered_rows import apply_sent
 from simulator.truth.sent_statements import StatementMessages
 
@@ -272,3 +275,31 @@ def about_run(
         emptied=emptied_tables(plan, rules),
         statements=tuple(messages.of_jobs(plan.jobs)),
     )
+
+
+def write_in_process(expected: ExpectedRows, directory: Path, format: str) -> Counter[int]:
+    """Implement `TruthEngine`; raises UserError if compared snapshots are too large."""
+    try:
+        batches = (
+            batch for pieces in snapshots.divide_into_tasks(expected.scans) for batch in snapshots.state_batches(pieces)
+        )
+        rows = write_rows(batches, expected.tables, directory, format, lambda number: None)
+        if expected.between is not None:
+            rows += _write_compared(expected, expected.between, directory, format, frozenset(rows))
+    except MemoryError as error:
+        raise DeliveryError("the memory of this process is full, so that no truth was written") from error
+    return rows
+
+
+def _write_compared(
+    expected: ExpectedRows, between: BetweenSnapshots, directory: Path, format: str, begun: frozenset[int]
+) -> Counter[int]:
+    """Write the rows computed from two snapshots; tables in `begun` already have a file."""
+    require_small(between.input_bytes)
+    placing = RowPlacement(between.comparison, between.rules)
+    before, after = (read_side(scans, placing, None) for scans in (between.before, between.after))
+    every = differing_rows(before, after, every=True)
+    rows = rows_at(every, replace(between, comparison=in_order(every, between.comparison)))
+    rows = rows.take(pc.sort_indices(rows["table"]))  # stable, and by handle already
+    slices = (rows.slice(start, ROWS) for start in range(0, rows.num_rows, ROWS))
+    return write_rows(slices, expected.tables, directory, format, lambda number: 1 if number in begun else None)

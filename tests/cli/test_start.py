@@ -94,7 +94,7 @@ def test_who_asks_gets_what_is_not_imported_by_itself() -> None:
     """From Python: `simulator.TiCDC`; and pandas from pyarrow, which looked for it in vain before."""
     text = (
         "import simulator, sys; assert 'pyarrow' not in sys.modules; "
-        "from simulator.columns.without_pandas import without_pandas; without_pandas(); import pyarrow as pa; "
+        "from simulator.columns import without_pandas; without_pandas(); import pyarrow as pa; "
         "assert 'pandas' not in sys.modules; print(pa.table({'a': [1, 2]}).to_pandas()['a'].sum()); "
         "print(simulator.TiCDC.__name__)"
     )

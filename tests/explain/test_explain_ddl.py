@@ -10,8 +10,7 @@ import pytest
 from support.playing import said
 
 from simulator.explain.ddl import DdlExplained, ddl_lines, explain_statements
-from simulator.explain.schema_differences import catalog_from_files
-from simulator.explain.table import TableExplained, explain_table
+from simulator.explain.table import TableExplained, catalog_from_files, explain_table
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.rules import changefeed_rules

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE, Ints
 from simulator.errors import UserError
-from simulator.generate.changes.stream import Stream
-from simulator.generate.changes.timetable import Segment, check
+from simulator.generate.changes.stream import Stream, check
+from simulator.generate.changes.transactions import Segment
 from simulator.generate.model import HotSet, KeyChanges, Mix, Model, Skew, TableModel, Uniform, Zipf
 
 FAR = 10**12

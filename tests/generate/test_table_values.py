@@ -19,9 +19,9 @@ from support.upstreams import played
 
 from simulator.columns import row_image
 from simulator.errors import UserError
-from simulator.generate.model import Mix, Model, TableModel, TableRows
+from simulator.generate.model import Mix, Model, ProbeTimes, TableModel, TableRows
 from simulator.generate.values.generators import TableGenerators
-from simulator.generate.values.reading import ProbeTimes, parse_columns
+from simulator.generate.values.reading import parse_columns
 from simulator.generate.values.table_values import TableValues, table_values
 from simulator.tidb.datums.cast import convert_text
 from simulator.tidb.model.table import Table, visible_columns

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simulator.generate.changes.stream import Stream
-from simulator.generate.changes.timetable import Segment, Timetable
+from simulator.generate.changes.transactions import Segment, Timetable
 from simulator.generate.model import HotSet, Model, Skew, TableModel, Uniform, Zipf
 
 FAR = 10**12

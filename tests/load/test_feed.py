@@ -11,7 +11,7 @@ import pytest
 from support.loads import CANAL, DDL, OPEN, PLAN, Run
 
 from simulator import tso
-from simulator.columns.change_frame import sums_by_kind
+from simulator.columns.hashing import sums_by_kind
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.load.checkpoint import LoadCheckpoint
 from simulator.load.feed import Feed

@@ -7,7 +7,7 @@ import pytest
 
 from simulator.errors import UserError
 from simulator.generate.changes.stream import Stream
-from simulator.generate.changes.timetable import Segment
+from simulator.generate.changes.transactions import Segment
 from simulator.generate.model import Model, TableModel
 from simulator.load.rates import RateSegments, parse_rate, resolve_rates
 

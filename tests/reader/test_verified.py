@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from support.playing import play
 
-from simulator.columns.change_frame import CHANGES, DELETES, ChangeSum
+from simulator.columns.hashing import CHANGES, DELETES, ChangeSum
 from simulator.reader.contract.across_partitions import check_sent_changes
 from simulator.reader.contract.summary import PartitionSummary
 from simulator.reader.event_lines import lines

@@ -20,7 +20,7 @@ from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_storage
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
-from simulator.columns.change_frame import sums_by_kind
+from simulator.columns.hashing import sums_by_kind
 from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter

@@ -18,24 +18,19 @@ import pyarrow.compute as pc
 
 from simulator.columns.change_frame import (
     BOOTSTRAP,
-    BOOTSTRAPS,
     DDL,
     DELETE,
     EMPTY,
     EVENTS,
-    KINDS,
     OPERATIONS,
     ROW,
-    ChangeSums,
     Ints,
     by_table,
     ints,
-    merged_sums,
     picked,
     picked_values,
-    sums_by_group,
 )
-from simulator.columns.hashing import fingerprints
+from simulator.columns.hashing import BOOTSTRAPS, KINDS, ChangeSums, fingerprints, merged_sums, sums_by_group
 from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import EncodeError
 from simulator.releases import Release

@@ -18,7 +18,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.change_frame import ChangeSum, add_sums, ints, sums_by_kind
+from simulator.columns.change_frame import ints
+from simulator.columns.hashing import ChangeSum, add_sums, sums_by_kind
 from simulator.engines.tasks.barriers import BarrierClient, phases
 from simulator.engines.tasks.bootstraps import Bootstraps, with_bootstraps
 from simulator.engines.tasks.control_events import merge

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.channel import DriverAddress
-from simulator.columns.change_frame import SumsByKind, sums_by_kind
+from simulator.columns.hashing import SumsByKind, sums_by_kind
 from simulator.engines.tasks.control_events import ControlEvents
 from simulator.errors import EncodeError
 from simulator.releases import Release

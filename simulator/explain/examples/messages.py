@@ -1,10 +1,10 @@
-"""Examples of topics, partitions, messages and their order in different releases, by the field of Release."""
+"""Examples of topics, partitions, messages, their order, and of statements in different releases, by the field of Release."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from simulator.explain.examples.playback import OPEN, ExampleRow, ReleaseExample, insert, update
+from simulator.explain.examples.playback import CANAL, OPEN, ExampleRow, ReleaseExample, insert, update
 
 SEVERAL = "protocol=open-protocol&partition-num=16"
 DISPATCH = "[sink]\ndispatchers = [{matcher = ['*.*'], %s}]"
@@ -120,4 +120,117 @@ SHARED: Mapping[str, tuple[ReleaseExample, ...]] = {
         ),
     ),
     "flush_rows": (ReleaseExample((insert(times=2049, id=1),), uri=f"{OPEN}&max-batch-size=1000"),),
+}
+
+
+TWO_OF_CANAL = "protocol=canal-json&partition-num=2"
+TWO = "CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY)"
+SHOP = "CREATE DATABASE Shop; CREATE DATABASE store; CREATE TABLE Shop.a (id INT PRIMARY KEY)"
+SHOPS = SHOP + "; CREATE TABLE Shop.b (id INT PRIMARY KEY)"
+PARENT = (
+    "CREATE TABLE a (id INT PRIMARY KEY); "
+    "CREATE TABLE b (id INT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES a (id) ON DELETE CASCADE)"
+)
+PARTITIONED = (
+    "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION `{}` VALUES LESS THAN (9)); "
+    "CREATE TABLE u (id INT PRIMARY KEY)"
+)
+QUOTED = "CREATE TABLE `a``b` (id INT PRIMARY KEY)"
+PLAIN = "CREATE TABLE t (id INT PRIMARY KEY)"
+UNDER_MODE = "SET sql_mode = 'REAL_AS_FLOAT'; CREATE TABLE a (r REAL PRIMARY KEY)"
+TWO_CREATED = "CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY)"
+
+
+def statement(text: str, tables: str = PLAIN, uri: str = OPEN, charset: str = "") -> tuple[ReleaseExample, ...]:
+    return (ReleaseExample((text,), tables, uri, charset=charset),)
+
+
+TEXTS: Mapping[str, tuple[ReleaseExample, ...]] = {
+    "multi_schema_change": statement("ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT"),
+    "foreign_key_index": statement(
+        "ALTER TABLE a ADD CONSTRAINT f FOREIGN KEY (b) REFERENCES b (id)",
+        "CREATE TABLE b (id INT PRIMARY KEY); CREATE TABLE a (id INT PRIMARY KEY, b INT)",
+    ),
+    "foreign_key_checks": (
+        ReleaseExample((), PARENT, script="INSERT INTO a VALUES (1); INSERT INTO b VALUES (7, 1); DELETE FROM a"),
+    ),
+    "rename_renews_ids": (
+        ReleaseExample(
+            (),
+            "CREATE TABLE t (id INT NOT NULL UNIQUE)",
+            script=("INSERT INTO t VALUES (1); RENAME TABLE t TO u; RENAME TABLE u TO t; INSERT INTO t VALUES (2)"),
+        ),
+    ),
+    "codes_search_indexes": statement(
+        "ALTER TABLE t ADD FULLTEXT INDEX (a)", "CREATE TABLE t (id INT PRIMARY KEY, a TEXT)"
+    ),
+    "ddl_text": (
+        *statement("create table a (id bigint primary key auto_random)"),
+        *statement("create table a (id int primary key)"),
+    ),
+    "ddl_mark": statement("CREATE TABLE a (id INT NOT NULL UNIQUE) SHARD_ROW_ID_BITS = 2"),
+    "ddl_text_placement": statement("CREATE TABLE a (id INT PRIMARY KEY) PLACEMENT POLICY = p"),
+    "ddl_text_ttl_off": statement("CREATE TABLE a (id INT PRIMARY KEY, d DATETIME) TTL = d + INTERVAL 1 DAY"),
+    "ddl_text_charset": statement("CREATE TABLE a (id INT PRIMARY KEY, s VARCHAR(9) DEFAULT 'x')", charset="utf8"),
+    "ddl_text_mode": (
+        ReleaseExample((), script=UNDER_MODE),
+        ReleaseExample((), script=UNDER_MODE, config='sql-mode = "REAL_AS_FLOAT"'),
+    ),
+    "ddl_text_joined": (ReleaseExample(("CREATE TABLE a (id INT PRIMARY KEY)",), job_text=TWO_CREATED),),
+    "rebuilds_drop": statement("DROP TABLE IF EXISTS t"),
+    "splits_renames": statement("RENAME TABLE a TO c, b TO d", TWO),
+    "renames_in_lower_case": statement("RENAME TABLE Shop.a TO Shop.c, Shop.b TO Shop.d", SHOPS),
+    "rebuilds_exchange": statement("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", PARTITIONED.format("p")),
+    "ddl_text_default_parentheses": statement("CREATE TABLE d (id INT PRIMARY KEY, a VARCHAR(40) DEFAULT (UUID()))"),
+    "exchange_keeps_validation": statement(
+        "ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION", PARTITIONED.format("p")
+    ),
+    "create_tables_code": statement(TWO_CREATED),
+    "keeps_statement_end": statement("RENAME TABLE a TO c, b TO d", TWO),
+    "escapes_rebuilt_names": statement("DROP TABLE `a``b`", QUOTED),
+    "restores_rebuilt": (*statement("DROP TABLE `a``b`", QUOTED),),
+    "rebuilds_rename": statement("RENAME TABLE t TO u"),
+    "rename_as_written": (*statement("RENAME TABLE T TO u"), *statement("RENAME TABLE A TO c, B TO d", TWO)),
+    "rename_quotes_names": statement("RENAME TABLE t TO `a``b`"),
+    "rename_keeps_schemas": statement("RENAME TABLE SHOP.a TO SHOP.c, SHOP.b TO SHOP.d", SHOPS),
+    "rename_finds_old_schema": (ReleaseExample(("ALTER TABLE a RENAME TO store.a",), SHOP, database="Shop"),),
+    "rename_event_in_lower_case": statement("RENAME TABLE Shop.a TO Shop.c", SHOP),
+    "exchange_from_restored": statement(
+        "ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION ", PARTITIONED.format("p")
+    ),
+    "exchange_keeps_quotes": statement(
+        "ALTER TABLE t EXCHANGE PARTITION `p``q` WITH TABLE u", PARTITIONED.format("p``q")
+    ),
+    "parses_index_splits": statement("ALTER TABLE t ADD INDEX i (id) PRE_SPLIT_REGIONS = 4", PLAIN),
+    "create_like_finds_schema": (ReleaseExample(("CREATE TABLE store.b LIKE a",), SHOP, database="Shop"),),
+    "view_finds_schemas": (ReleaseExample(("CREATE VIEW store.v AS SELECT id FROM a",), SHOP, database="Shop"),),
+}
+
+
+def each_code(uri: str, waits: bool = False) -> Iterator[ReleaseExample]:
+    """Yield an example statement for each action type that releases treat differently."""
+    for text, tables in (
+        ("ALTER TABLE t ADD COLUMN a INT", PLAIN),
+        ("RENAME TABLE a TO c, b TO d", TWO),
+        ("ALTER TABLE t CACHE", PLAIN),
+        ("ALTER TABLE t ALTER INDEX k INVISIBLE", "CREATE TABLE t (id INT PRIMARY KEY, a INT, KEY k (a))"),
+        ("ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT", PLAIN),
+        ("ALTER TABLE t REORGANIZE PARTITION p INTO (PARTITION q VALUES LESS THAN (9))", PARTITIONED.format("p")),
+        ("ALTER TABLE t PARTITION BY HASH (id) PARTITIONS 2", PLAIN),
+        ("ALTER TABLE t REMOVE PARTITIONING", PARTITIONED.format("p")),
+    ):
+        yield ReleaseExample((text,), tables, uri, waits=waits)
+
+
+SENDING: Mapping[str, tuple[ReleaseExample, ...]] = {
+    "single_table_ddl": tuple(each_code(OPEN, waits=True)),
+    "watermark_after_ddl": (ReleaseExample(("ALTER TABLE t ADD COLUMN a INT",), watermarks=True),),
+    "exchange_event_of_plain": statement("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", PARTITIONED.format("p")),
+    "canal_ddl_in_partition_0": statement("ALTER TABLE t ADD COLUMN a INT", uri=TWO_OF_CANAL),
+    "tidb_extension": (ReleaseExample((insert(id=1),), uri=f"{CANAL}&enable-tidb-extension=true", watermarks=True),),
+    "canal_build_time": (ReleaseExample((insert(id=1),), uri=CANAL),),
+    "canal_renames": tuple(each_code(CANAL)),
+    "canal_alters": tuple(each_code(CANAL)),
+    "open_empty_names": statement("CREATE DATABASE shop"),
+    "open_escapes_html": (ReleaseExample((insert(id=1, a="<"),), "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9))"),),
 }

@@ -19,7 +19,7 @@ from simulator.engines.work import with_row_id
 from simulator.errors import UserError
 from simulator.explain.change import parse_row_change
 from simulator.explain.row import encode_image
-from simulator.explain.schema_differences import catalog_from_files
+from simulator.explain.table import catalog_from_files
 from simulator.releases import Release
 from simulator.run.execute import PlannedRun
 from simulator.run.open_changefeed import OpenChangefeed

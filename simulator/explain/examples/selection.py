@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simulator.errors import UserError
-from simulator.explain.examples.messages import PLACES, SHARED, SPLITS
+from simulator.explain.examples.messages import PLACES, SENDING, SHARED, SPLITS, TEXTS
 from simulator.explain.examples.playback import OPEN, ExampleEvent, ExampleOutput, ExampleRow, ReleaseExample, play
 from simulator.explain.examples.rows import (
     AVRO_ROWS,
@@ -23,7 +23,6 @@ from simulator.explain.examples.rows import (
     ROWS,
     SIMPLE_ROWS,
 )
-from simulator.explain.examples.statements import SENDING, TEXTS
 from simulator.reader.decode import DECODERS, protocol_of
 from simulator.reader.event_lines import as_text
 from simulator.releases import RELEASES, Release

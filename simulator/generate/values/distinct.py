@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 from simulator.errors import SchemaError, UserError
 from simulator.generate.values import generators
-from simulator.generate.values.counted import (
+from simulator.generate.values.generators import Template
+from simulator.generate.values.key_recipes import (
     COUNTED,
     AutoRandomRecipe,
     CountingRecipe,
     NumberedTextRecipe,
+    ReferenceRecipe,
     counting_recipe,
 )
-from simulator.generate.values.generators import Template
-from simulator.generate.values.parents import ReferenceRecipe
 from simulator.generate.values.pools import pool
 from simulator.generate.values.recipes import (
     ConstantRecipe,

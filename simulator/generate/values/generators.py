@@ -1,4 +1,4 @@
-"""The generators of columns that a user can configure, as values.
+"""The generators of columns that a user can configure, as values, and the values of Faker's providers.
 
 They do not know the table; `table_values` checks whether a column accepts them.
 """
@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, time
-from typing import TypeAlias, Union
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from simulator.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    from faker import Faker
 
 Scalar: TypeAlias = Union[str, int, float, date, time]
 Bound: TypeAlias = Union[int, float, date, time]
@@ -117,3 +124,70 @@ class TableGenerators:
 
     row_size: int | None = None
     """Approximate bytes of TiDB text of a row; texts without a generator fill the rest."""
+
+
+PROVIDED = 1000
+"""Values of a provider, whatever the number of rows, which choose among them."""
+
+ACCEPTED = (str, int, float, Decimal, date, datetime, time, timedelta)
+
+
+@lru_cache(1024)
+def check_provider(name: str) -> None:
+    """Raise UserError for a provider that Faker does not have, and for one whose values no column accepts."""
+    from faker import Faker  # takes half a second
+
+    faker = Faker()
+    known = _provider_methods(faker)
+    if name not in known:
+        meant = did_you_mean(name.rpartition(".")[2], (each for each in known if _is_usable(faker, each)))
+        raise UserError(
+            f"Faker has no provider {name!r}.{meant} `python -m faker` lists them; a fixed text is written ['{name}']"
+        )
+    value = _asked(faker, name)
+    if not isinstance(value, ACCEPTED):
+        raise UserError(
+            f"Faker's {name} gives a {type(value).__name__}, and a text, a number or a time is accepted; "
+            "`python -m faker` lists all"
+        )
+
+
+def _provider_methods(faker: Faker) -> set[str]:
+    """Return the methods of all providers, without those of Faker itself such as `seed`."""
+    return {
+        name
+        for provider in faker.get_providers()
+        for name in dir(provider)
+        if not name.startswith("_") and callable(getattr(provider, name))
+    }
+
+
+def _is_usable(faker: Faker, name: str) -> bool:
+    try:
+        return isinstance(_asked(faker, name), ACCEPTED)
+    except UserError:
+        return False
+
+
+@lru_cache(256)
+def provided_values(name: str, seed: int) -> tuple[str, ...]:
+    """Return values of a provider as text; raise UserError as `check_provider` does."""
+    from faker import Faker
+
+    check_provider(name)
+    faker = Faker()
+    faker.seed_instance(seed)
+    return tuple(_as_text(_asked(faker, name)) for _ in range(PROVIDED))
+
+
+def _asked(faker: Faker, name: str) -> object:
+    try:
+        return getattr(faker, name)()
+    except Exception as error:
+        raise UserError(
+            f"{name!r} is no provider of Faker that gives a value by itself ({error}); `python -m faker` lists all"
+        ) from None
+
+
+def _as_text(value: object) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)

@@ -1,21 +1,16 @@
 """Parsing of the generators in a plan or scenario: a provider of Faker, a list, a table as {min = 1, max = 9}; of skew.
 
-Invalid generators are refused when the file is read, before any row is generated. Probe rows, whose times are
-invented, check the recipes and measure the length of rows.
+Invalid generators are refused when the file is read, before any row is generated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
-import numpy as np
-
-from simulator.columns.change_frame import Ints
 from simulator.errors import UserError, did_you_mean
-from simulator.generate.model import HotSet, Model, Skew, TableRows, Uniform, Zipf
+from simulator.generate.model import HotSet, Skew, Uniform, Zipf
 from simulator.generate.values import generators
 
 ACCEPTED = (
@@ -90,9 +85,7 @@ def _table(value: Mapping[str, Any]) -> generators.ColumnGenerator:
 def _provider(name: object) -> generators.FakerProvider:
     if not isinstance(name, str):
         raise UserError(f"expected the name of a provider of Faker such as 'email', got {name!r}")
-    from simulator.generate.values import providers  # Faker takes half a second
-
-    providers.check(name)
+    generators.check_provider(name)
     return generators.FakerProvider(name)
 
 
@@ -287,37 +280,3 @@ def _between(value: object, name: str, least: float, most: float) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not least < value < most:
         raise UserError(f"{name}: expected a number above {least:g} and below {most:g}, got {value!r}")
     return float(value)
-
-
-TRIED = 64
-
-
-def probe_rows(model: Model, place: int, count: int = TRIED) -> TableRows:
-    """Return some of a table's first rows, in a few versions."""
-    keys = np.arange(min(count, max(model.tables[place].rows, 1)))
-    return TableRows(keys, keys % 3, 0, ProbeTimes(model), place)
-
-
-@dataclass(frozen=True)
-class ProbeTimes:
-    """Times with which all rows exist from the first transaction on."""
-
-    model: Model
-
-    def born(self, table: int, keys: Ints, since: int) -> Ints:
-        return np.zeros_like(keys)
-
-    def changed(self, table: int, keys: Ints, versions: Ints, since: int) -> Ints:
-        return versions
-
-    def versions(self, table: int, keys: Ints, transactions: Ints, since: int) -> Ints:
-        return transactions - 1
-
-    def arrived(self, table: int, keys: Ints, since: int) -> Ints:
-        return np.zeros_like(keys)
-
-    def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
-        return np.full_like(transactions, max(self.model.tables[table].rows, 1))
-
-    def milliseconds(self, transactions: Ints) -> Ints:
-        return transactions

@@ -1,11 +1,12 @@
 """Recipes of the values of columns: rows → TiDB text. Each column type has a default one.
 
 A recipe is a small value. The same rows give the same texts in any process, whatever other rows are generated with
-them.
+them. In tables with a configured row size, default texts share the rest of it equally; none is longer than its column.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Protocol, TypeAlias, Union
@@ -18,12 +19,26 @@ from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.generate.model import TableRows
-from simulator.generate.values.draws import GOLDEN, MASK, hashed, random_below, random_share
-from simulator.generate.values.generators import Range, ValueChoice
-from simulator.generate.values.pools import Documents, PooledValues, Words, misfit, numbers, pool, steps
+from simulator.generate.values.generators import Range, Text, ValueChoice
+from simulator.generate.values.pools import (
+    GOLDEN,
+    MASK,
+    Documents,
+    PooledValues,
+    Words,
+    hashed,
+    misfit,
+    numbers,
+    pool,
+    random_below,
+    random_share,
+    steps,
+)
+from simulator.generate.values.reading import LONGEST
 from simulator.tidb.datums.cast import convert_text, tidb_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
+from simulator.tidb.values.documents import BYTES
 from simulator.tidb.values.numbers import bounds
 
 
@@ -286,3 +301,37 @@ def _check_ends(recipe: RangeRecipe, values: Range) -> None:
         bounds = pa.array([bound.replace(tzinfo=None).isoformat(" ") if isinstance(bound, datetime) else str(bound)])
         if not tidb_text(recipe.type, bounds)[0].is_valid:
             raise misfit(recipe.type, bound)
+
+
+DOCUMENT = 60
+"""Bytes of a JSON document without its text."""
+
+
+def text_capacity(type: ColumnType) -> int:
+    """Return the maximum bytes of ASCII in a column; 0 for one that holds no text."""
+    kind = family(type)
+    if kind in ("string", "text"):
+        return min(BYTES.get(type.name, type.length), LONGEST)
+    return LONGEST if kind == "json" else 0
+
+
+def share_bytes(missing: int, room: Mapping[str, int]) -> dict[str, int]:
+    """Return how many of the missing bytes each column gets; raise UserError if there is not enough room."""
+    if sum(room.values()) < missing:
+        raise UserError(
+            f"row-size: {missing:,} bytes are missing beside the columns that have a generator or are no texts, and "
+            f"the others hold {sum(room.values()):,}: {', '.join(room) or 'there are none'}"
+        )
+    shares, left = {}, missing
+    for count, (name, most) in enumerate(sorted(room.items(), key=lambda item: item[1])):
+        shares[name] = min(most, -(-left // (len(room) - count)))
+        left -= shares[name]
+    return shares
+
+
+def filling_text(type: ColumnType, size: int) -> Text | Documents:
+    """Return a generator of texts with about that many bytes."""
+    if family(type) == "json":
+        return Documents(max(size, DOCUMENT))
+    spread = min(size // 10, text_capacity(type) - size)
+    return Text(size - spread, size + spread)

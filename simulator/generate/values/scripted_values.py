@@ -17,11 +17,10 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import latin1
 from simulator.errors import UserError, did_you_mean
-from simulator.generate.model import Model, TableRows
+from simulator.generate.model import Model, ProbeTimes, TableRows
 from simulator.generate.values import generators
-from simulator.generate.values.counted import counting_recipe as counted_up
-from simulator.generate.values.draws import seed_of
-from simulator.generate.values.reading import ProbeTimes
+from simulator.generate.values.key_recipes import counting_recipe as counted_up
+from simulator.generate.values.pools import seed_of
 from simulator.generate.values.recipes import FIRST_DAY, ColumnRandom, Recipe, default_generator, make_recipe
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.upstream import Upstream

@@ -13,9 +13,8 @@ from typing import TypeVar
 import pyarrow.compute as pc
 
 from simulator.errors import UserError, did_you_mean
-from simulator.generate.model import Model
+from simulator.generate.model import Model, probe_rows
 from simulator.generate.values import generators
-from simulator.generate.values.counted import CountingRecipe, NumberedTextRecipe, auto_random_recipe, counting_recipe
 from simulator.generate.values.distinct import (
     DistinctColumns,
     distinct_columns,
@@ -23,9 +22,17 @@ from simulator.generate.values.distinct import (
     fixed_columns,
     tells,
 )
-from simulator.generate.values.draws import seed_of
-from simulator.generate.values.parents import Pairing, Parents, ReferenceRecipe, grows
-from simulator.generate.values.reading import probe_rows
+from simulator.generate.values.key_recipes import (
+    CountingRecipe,
+    NumberedTextRecipe,
+    Pairing,
+    Parents,
+    ReferenceRecipe,
+    auto_random_recipe,
+    counting_recipe,
+    grows,
+)
+from simulator.generate.values.pools import seed_of
 from simulator.generate.values.recipes import (
     ColumnRandom,
     NullableRecipe,
@@ -36,9 +43,11 @@ from simulator.generate.values.recipes import (
     UpdateCountRecipe,
     UpdateGroup,
     default_generator,
+    filling_text,
     make_recipe,
+    share_bytes,
+    text_capacity,
 )
-from simulator.generate.values.row_size import filling_text, share_bytes, text_capacity
 from simulator.tidb.model.table import Column, ForeignKey, Table, columns_by_name, visible_columns
 from simulator.tidb.model.types import family, is_text
 from simulator.tidb.values.documents import BYTES

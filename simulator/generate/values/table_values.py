@@ -15,10 +15,9 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import raw
 from simulator.errors import SchemaError, SnapshotError, UserError
-from simulator.generate.model import Model, TableRows
-from simulator.generate.values.draws import seed_of
+from simulator.generate.model import Model, TableRows, probe_rows
 from simulator.generate.values.generators import TableGenerators
-from simulator.generate.values.reading import probe_rows
+from simulator.generate.values.pools import seed_of
 from simulator.generate.values.recipes import (
     AddedRecipe,
     ColumnRandom,

@@ -21,7 +21,7 @@ from simulator.engines.tasks.messages import with_schemas_of
 from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import UserError
 from simulator.generate.changes.stream import Stream
-from simulator.generate.changes.timetable import Segment
+from simulator.generate.changes.transactions import Segment
 from simulator.generate.values.table_values import table_values
 from simulator.load.epochs import statements
 from simulator.load.epochs.statements import TIMED, DdlChooser, OwnIds, ScheduledDdl

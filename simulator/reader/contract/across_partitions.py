@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from simulator.columns.change_frame import BOOTSTRAPS, CHANGES, DELETES, ChangeSum, ChangeSums, Ints, sums_by_group
+from simulator.columns.change_frame import Ints
+from simulator.columns.hashing import BOOTSTRAPS, CHANGES, DELETES, ChangeSum, ChangeSums, sums_by_group
 from simulator.reader.contract.destinations import PartitionCountSpan
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.contract.summary import (

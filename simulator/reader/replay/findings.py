@@ -16,18 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import (
-    DELETE,
-    KINDS,
-    ChangeSum,
-    ChangeSums,
-    Ints,
-    add_sums,
-    by_table,
-    ints,
-    sums_by_group,
-)
-from simulator.columns.hashing import fingerprints
+from simulator.columns.change_frame import DELETE, Ints, by_table, ints
+from simulator.columns.hashing import KINDS, ChangeSum, ChangeSums, add_sums, fingerprints, sums_by_group
 from simulator.reader.frame import Layout
 from simulator.reader.replay.frame import FINDING_SCHEMA
 from simulator.reader.replay.normalize import has_lost_bytes

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, add_sums, by_table, ints, picked
+from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, by_table, ints, picked
+from simulator.columns.hashing import add_sums
 from simulator.errors import NotSimulatedError, UserError
 from simulator.reader.decode.row_images import table_from_layout
 from simulator.reader.frame import UNKNOWN_CELL, Layout

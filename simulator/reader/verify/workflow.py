@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simulator import tso
-from simulator.columns.change_frame import ChangeSums
+from simulator.columns.hashing import ChangeSums
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.errors import uri_without_secrets
