@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from simulator import limits
-from simulator.errors import UserError
+from simulator.errors import DeliveryError, UserError
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/+")
 _STAMPS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "created")
@@ -316,3 +316,17 @@ def checked(document: T) -> T:
     if level:
         raise RecursionError
     return document
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the file system into a DeliveryError that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise DeliveryError(disk_refusal(path, error)) from error
+
+
+def disk_refusal(path: Path, error: OSError) -> str:
+    """Return an error of the file system on one line."""
+    return f"cannot write {path}: {error.strerror or error}"

@@ -1,9 +1,13 @@
-"""How much of something a user may ask for. What is above is refused with the limit, before time or memory is spent on it.
+"""How much of something a user may ask for, and counts and sizes in words: `2 row changes`, `591 bytes`, `2.2 MiB`.
 
-Limits that only one place knows stay there; `docs/mistakes.md` lists all of them.
+What is above a limit is refused with the limit, before time or memory is spent on it. Limits that only one
+place knows stay there; `docs/mistakes.md` lists all of them.
 """
 
 from __future__ import annotations
+
+import re
+import sys
 
 from simulator.errors import UserError
 
@@ -52,6 +56,15 @@ SQL_WORD = 1 << 16
 SQL_NESTING = 10_000
 """Parentheses inside one another in a statement or an expression."""
 
+NESTED_CALLS = 8_000
+"""Calls inside one another of functions that read the tree of a statement, a few for each level of it; TiDB has no limit of
+its own. Through C, as in `hash`, each takes up to 0.8 kB of a thread's stack, which has 8 MB (Python 3.11)."""
+
+TOO_DEEP = "the statement is nested too deeply"
+
+UNITS = ((10_000 << 20, 1 << 30, "GiB"), (0.05 * (1 << 20), 1 << 20, "MiB"), (1 << 10, 1 << 10, "KiB"), (0, 1, "bytes"))
+"""From how many bytes on a unit is used, its bytes, and its name."""
+
 
 def size(count: int) -> str:
     """Return a number of bytes for users."""
@@ -71,3 +84,34 @@ def check_watermarks(count: int, interval_ms: int) -> None:
             f"{count:,} watermarks in {interval_ms * count:,} ms of simulated time, one every {interval_ms} ms: at most "
             f"{WATERMARKS:,} are accepted; let --resolved-interval be longer, or the simulated time (--over, wait) shorter"
         )
+
+
+def allow_deep_nesting() -> None:
+    """Allow as many nested calls in all threads, or more if more are allowed already."""
+    if sys.getrecursionlimit() < NESTED_CALLS:
+        sys.setrecursionlimit(NESTED_CALLS)
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a count with its noun, in the plural unless it is one."""
+    return f"{number:,} {noun(number, thing)}"
+
+
+def noun(number: int, thing: str) -> str:
+    """Return the noun of a count; of several words the last one changes."""
+    if number == 1:
+        return thing
+    if re.search(r"[^aeiou]y$", thing):
+        return f"{thing[:-1]}ies"
+    return f"{thing}es" if thing.endswith(("s", "x", "ch", "sh")) else f"{thing}s"
+
+
+def sized(number: float) -> str:
+    """Return a number of bytes, mostly in MiB, and in the unit that shows more than zero."""
+    width, unit = unit_of(number)
+    return f"{number / width:,.1f} {unit}" if width > 1 else counted(round(number), "byte")
+
+
+def unit_of(number: float) -> tuple[int, str]:
+    """Return the bytes and the name of the unit for so many bytes."""
+    return next((width, unit) for least, width, unit in UNITS if number >= least)

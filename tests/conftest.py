@@ -23,7 +23,7 @@ from support.kafka_fixture import kafka, kafka_directory
 from support.served import connect, said, start
 
 from simulator.api import pytest_plugin
-from simulator.nesting import allow_deep_nesting
+from simulator.limits import allow_deep_nesting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -30,9 +30,9 @@ from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.plan.step import ChangefeedStopped
 from simulator.run.scenario import Scenario
 from simulator.run.steps.fault import fault_step
-from simulator.run.steps.wait import WaitStep
+from simulator.run.steps.kind import WaitStep
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, to_time_zone
-from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import Schema

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from simulator.errors import ChangefeedError, UserError, uri_without_secrets
 from simulator.releases import Release
 from simulator.run.outputs import FilesOutput, KafkaOutput, MemoryOutput, Output, StorageOutput
-from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed
 

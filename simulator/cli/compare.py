@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError, printable
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.compare.events import EVERYTHING, ComparedEvent, Difference
 from simulator.reader.compare.streams import StreamComparison, compare_storages, compare_streams
 from simulator.reader.records import check_protocol

@@ -21,7 +21,7 @@ from rich.text import Text
 from simulator.cli.output import show_json, show_lines, warn
 from simulator.cli.terminal import Terminal
 from simulator.errors import UserError
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.releases.availability import describe_releases
 from simulator.releases.behaviour import ANY, Behaviour, Features
 from simulator.releases.compare import (

@@ -23,7 +23,7 @@ from simulator.cli.user_files import JSON_MARK
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
 from simulator.errors import printable
-from simulator.quantities import counted, sized
+from simulator.limits import counted, sized
 from simulator.run.execute import RunResult
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan

@@ -19,7 +19,7 @@ from simulator.cli.sending import check_client, check_sink, check_storage, to_ka
 from simulator.cli.truth import TruthRequest
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
 from simulator.engines import in_process
-from simulator.engines.spark.choice import chosen_master
+from simulator.engines.spark.calls import chosen_master, import_spark, spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.engines.work import Engine
@@ -169,11 +169,6 @@ def _engines(master: str, asked: str, planned: Plan, display: Display) -> Iterat
             display.note([f"snapshots of up to {most} are compared without Spark (--master {ON_SPARK!r} uses it)"])
         yield Engines(in_process.run, _write_truth)
         return
-    from simulator.engines.spark.calls import (
-        import_spark,
-        spark_calls,  # it takes long, and few runs are on Spark
-    )
-
     display.stage("starting Spark")
     spark = import_spark()
     with spark_calls() as start:

@@ -13,14 +13,14 @@ from typing import Any
 
 from simulator.cli.run_report import Display
 from simulator.errors import DeliveryError, UserError
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.run import checkpoint, outputs
 from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.execute import PlannedRun
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.signals import Stopped
-from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.kafka import KafkaSettings
 from simulator.ticdc.changefeed import Changefeed
 
 

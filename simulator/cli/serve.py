@@ -21,7 +21,7 @@ from simulator.cli.shell import SINK_URI
 from simulator.cli.user_files import check_places
 from simulator.errors import EncodeError, UserError
 from simulator.files import open_file
-from simulator.quantities import noun
+from simulator.limits import noun
 from simulator.reader.event_lines import lines
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.server import StillRunning

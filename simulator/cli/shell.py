@@ -5,10 +5,13 @@ An error at the prompt affects only its statement; from a pipe it ends the shell
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings
 
 from rich.cells import cell_len
@@ -19,10 +22,14 @@ from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.user_files import check_places
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.faults import FAULTS
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.event_lines import lines, raw_lines
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.tidb.parser.script import split_script
+
+if TYPE_CHECKING:
+    from prompt_toolkit.history import History
+    from prompt_toolkit.key_binding import KeyPressEvent
 
 SINK_URI = f"{DEFAULT_SINK_URI}&partition-num=1"
 """The default, with one partition for short output."""
@@ -87,10 +94,8 @@ class Shell:
 
     def at_a_prompt(self) -> int:
         """Answer until Ctrl-D."""
-        from simulator.cli.prompt import texts
-
         show_lines([f"{self._ticdc.describe()}; \\help helps, Ctrl-D ends"])
-        for text in texts(PROMPT, CONTINUED, self._is_whole):
+        for text in _typed_texts(self._is_whole):
             try:
                 self.answer(text)
             except Quit:
@@ -265,6 +270,49 @@ def _cell(value: object) -> str:
 
 def _rows(count: int) -> str:
     return counted(count, "row")
+
+
+def _typed_texts(is_whole: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the texts typed until Ctrl-D, with line editing and a history; Ctrl-C clears the input, Enter submits a whole
+    text."""
+    from prompt_toolkit import PromptSession  # it takes long, and a pipe needs none
+    from prompt_toolkit.key_binding import KeyBindings
+
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        typed = event.current_buffer
+        if is_whole(typed.text):
+            typed.validate_and_handle()
+        else:
+            typed.insert_text("\n")
+
+    session: PromptSession[str] = PromptSession(
+        history=_history(), multiline=True, key_bindings=keys, prompt_continuation=CONTINUED
+    )
+    while True:
+        try:
+            text = session.prompt(PROMPT)
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+        if text.strip():
+            yield text
+
+
+def _history() -> History:
+    """Return a history in the user's state directory, private to the user, or else in memory."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    state = os.environ.get("XDG_STATE_HOME")
+    file = (Path(state) if state else Path.home() / ".local" / "state") / "ticdc-simulator" / "history"
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_CREAT | os.O_APPEND, 0o600))
+        return FileHistory(str(file))
+    return InMemoryHistory()
 
 
 def _pieces(source: Iterable[bytes], is_whole: Callable[[str], bool]) -> Iterator[tuple[int, str]]:

@@ -18,7 +18,7 @@ from simulator.cli.output import show_lines
 from simulator.cli.run_report import Display
 from simulator.columns.hashing import ChangeSums
 from simulator.errors import UserError
-from simulator.quantities import noun
+from simulator.limits import noun
 from simulator.run.execute import RunResult
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan

@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.errors import DdlError, EncodeError
 from simulator.explain.table import TableDifference, schema_changes
-from simulator.quantities import counted, noun
+from simulator.limits import counted, noun
 from simulator.releases import Release
 from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement
 from simulator.run.plan.table_infos import TableIds, follow_jobs

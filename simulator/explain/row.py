@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from simulator.columns import cells, row_image
 from simulator.explain.change import RowChange
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.event_lines import as_text, quote_if_needed
 from simulator.releases import V8_5, Release
 from simulator.ticdc import key_bytes

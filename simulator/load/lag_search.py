@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulator.sinks.kafka.admin import Offsets
+    from simulator.sinks.kafka.read import Offsets
 
 
 RATE_STEP = 1.5

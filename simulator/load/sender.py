@@ -28,8 +28,7 @@ from simulator.load.windows import window_rows
 from simulator.run.outputs import Output
 from simulator.signals import StopRequest
 from simulator.sinks.records import DeliveryReport, Records, Sink, part, report_cut_off, take
-from simulator.sinks.storage.settings import StorageSettings
-from simulator.sinks.storage.sink import StorageSink
+from simulator.sinks.storage import StorageSettings, StorageSink
 from simulator.ticdc.codecs import CODECS
 from simulator.tso import compose, physical
 

@@ -17,9 +17,9 @@ from simulator.api.session import TiCDC
 from simulator.changefeeds.served import ServedChangefeed, clock_ms
 from simulator.changefeeds.spec import compiled_if_allowed
 from simulator.errors import DdlError, SqlError, UserError
+from simulator.limits import counted, noun
 from simulator.page.messages import MOST_AT_ONCE, MOST_MESSAGES, Feed
 from simulator.page.scripts import Executed, played
-from simulator.quantities import counted, noun
 from simulator.serve.handler import ClientHandler
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.ticdc.codecs import CODECS

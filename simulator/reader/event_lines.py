@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator import tso
 from simulator.errors import UserError, printable, printable_json
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.decode import DECODERS, Event, RowEvent, TableSchemas, decode, told_schemas
 from simulator.reader.decode import stream_events as stream
 from simulator.reader.records import Record, TopicPartition

@@ -32,7 +32,7 @@ from simulator.reader.records import (
 from simulator.reader.storage.directory import StorageDirectory
 from simulator.reader.storage.table_events import TableFiles, table_files
 from simulator.sinks.files.directory import SCHEMAS
-from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
+from simulator.sinks.kafka import KafkaSettings, of_changefeed
 from simulator.sinks.schema_registry import RegistrySchemas
 
 MOST_WHOLE = 2

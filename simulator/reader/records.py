@@ -196,8 +196,8 @@ def kafka_records(
     """Yield the records of `kafka://host:port[,host:port]/topic`; TLS and SASL parameters are those of a sink-uri."""
     topic, kafka, warnings = kafka_topic(source, source)
     warn(warnings)
+    from simulator.sinks.kafka import of_changefeed
     from simulator.sinks.kafka.read import read_topic
-    from simulator.sinks.kafka.settings import of_changefeed
 
     for partition, offset, timestamp, key, value in read_topic(of_changefeed(kafka), topic, follow=follow):
         yield Record(topic, partition, offset, timestamp, key, value)

@@ -18,7 +18,7 @@ from simulator import limits, releases, tso
 from simulator.columns.hashing import KINDS, ChangeSum, ChangeSums, read_sums, sums_of_kinds
 from simulator.errors import HIDDEN, SchemaError, UserError, is_secret, mask_secrets
 from simulator.files import directory_entries, parse_json, read_text
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader import truth_metadata as told
 from simulator.releases import Release
 from simulator.releases.compare import full_name

@@ -34,7 +34,7 @@ from simulator.run.plan.step import (
     starting,
 )
 from simulator.run.plan.table_infos import ids_of
-from simulator.run.steps.sql import apply_events, execute_statement, with_upstream
+from simulator.run.steps.execution import apply_events, execute_statement, with_upstream
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo, Key, with_database

@@ -24,11 +24,10 @@ from simulator.run.plan import Plan
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.external_storage import ExternalStorage, NotWritable
 from simulator.sinks.files.directory import begin, commit, discard, empty, write_schemas
-from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
-from simulator.sinks.memory import MemorySink, Message
+from simulator.sinks.kafka import KafkaSettings, of_changefeed
+from simulator.sinks.memory import MemorySink, Message, MultiSink
 from simulator.sinks.records import Sink, require_delivered
-from simulator.sinks.storage.settings import StorageSettings
-from simulator.sinks.wrappers import MultiSink
+from simulator.sinks.storage import StorageSettings
 from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.changefeed import Changefeed, Storage
 from simulator.ticdc.cloud_storage import StoredTable, schema_events, stored_table

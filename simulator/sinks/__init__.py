@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from simulator.channel import DriverAddress
-from simulator.sinks.files.settings import FileSettings
-from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.sinks.memory import MemorySink
+from simulator.sinks.files import FileSettings
+from simulator.sinks.kafka import KafkaSettings
+from simulator.sinks.memory import CountingSink, MemorySink
 from simulator.sinks.records import Sink, WaitListener, ignore_waiting
-from simulator.sinks.wrappers import CountingSink
 
 if TYPE_CHECKING:
-    from simulator.sinks.storage.settings import StorageSettings  # imports sqlglot
+    from simulator.sinks.storage import StorageSettings  # imports sqlglot
 
 
 def _kafka(settings: KafkaSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
@@ -46,7 +45,7 @@ def _console(driver: DriverAddress, topics: Sequence[str], waiting: WaitListener
 
 
 def _storage(settings: StorageSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
-    from simulator.sinks.storage.sink import StorageSink
+    from simulator.sinks.storage import StorageSink
 
     return StorageSink(settings)
 

@@ -18,8 +18,8 @@ import pyarrow as pa
 from simulator.channel import LOOPBACK, DriverAddress, DriverHost, TaskServer
 from simulator.errors import DeliveryError
 from simulator.sinks.files.formats import SCHEMA, table
+from simulator.sinks.memory import SynchronousSink
 from simulator.sinks.records import DeliveryReport, PartitionRecords, Records
-from simulator.sinks.wrappers import SynchronousSink
 
 SHOWN = b"."
 """The driver's answer to a task when everything has been shown."""

@@ -1,16 +1,27 @@
-"""Records in a list of this process, for examples and tests.
+"""Sinks without a destination of their own: those that deliver at once, into a list of this process or nowhere, and several
+sinks as one.
 
-A partition's records are in the order of sending; offsets start at 0.
+After an error in a partition, nothing more of that partition is sent; the other partitions continue.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator import tso
-from simulator.sinks.records import PartitionRecords
-from simulator.sinks.wrappers import SynchronousSink
+from simulator.sinks.latencies import Latencies
+from simulator.sinks.records import (
+    DeliveryReport,
+    PartitionCounter,
+    PartitionCounters,
+    PartitionRecords,
+    Records,
+    Sink,
+    by_partition,
+    sizes,
+)
 
 
 @dataclass(frozen=True)
@@ -32,8 +43,72 @@ class Message:
         return tso.physical(self.commit_ts)
 
 
+class SynchronousSink(ABC):
+    """A sink that delivers in `write`."""
+
+    in_flight = 0
+    resent = 0
+
+    def __init__(self) -> None:
+        self._counters = PartitionCounters()
+
+    @property
+    def failed(self) -> bool:
+        """Whether a partition has an error."""
+        return self._counters.failed
+
+    def write(self, records: Records) -> None:
+        """Deliver the records, one partition after the other."""
+        for run in by_partition(records):
+            tally, rows = self._counters[run.topic, run.partition], run.records
+            if tally.error is not None:
+                continue
+            try:
+                offset = self._offset(run, tally)
+                self._deliver(run, offset)
+            except OSError as error:
+                tally.error = self._refusal(run.topic, run.partition, error)
+                continue
+            size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
+            tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
+
+    def latencies(self) -> Latencies:
+        """Return no latencies: there are no acknowledgements."""
+        return Latencies()
+
+    def drain(self) -> None:
+        """Do nothing: no records are ever in flight."""
+
+    def accounts(self) -> list[DeliveryReport]:
+        """Return what has been delivered so far."""
+        return self._counters.accounts()
+
+    def close(self) -> list[DeliveryReport]:
+        """Return what was delivered."""
+        return self._counters.accounts()
+
+    @abstractmethod
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
+        """Deliver records of one partition, the first of which has that offset; raise OSError."""
+
+    def _offset(self, run: PartitionRecords, tally: PartitionCounter) -> int:
+        """Return the offset of the first of these records; raise OSError."""
+        return tally.next_offset or 0
+
+    def _refusal(self, topic: int, partition: int, error: OSError) -> str:
+        """Return the error as one line for users."""
+        return str(error)
+
+
+class CountingSink(SynchronousSink):
+    """Counts records and bytes of each partition and drops them, to measure the pipeline without Kafka or a disk."""
+
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
+        pass
+
+
 class MemorySink(SynchronousSink):
-    """Appends records to the caller's list."""
+    """Appends records to the caller's list, for examples and tests; the offsets of a partition start at 0."""
 
     def __init__(self, messages: list[Message], topics: Sequence[str]) -> None:
         super().__init__()
@@ -47,3 +122,40 @@ class MemorySink(SynchronousSink):
             Message(self._topics[run.topic], run.partition, offset + number, *fields)
             for number, fields in enumerate(zip(*columns, strict=True))
         )
+
+
+class MultiSink:
+    """Writes all records to all of its sinks; reports and latencies are those of the first."""
+
+    def __init__(self, sinks: Sequence[Sink]) -> None:
+        self._sinks = sinks
+
+    @property
+    def failed(self) -> bool:
+        """Whether any of the sinks has failed."""
+        return any(sink.failed for sink in self._sinks)
+
+    @property
+    def in_flight(self) -> int:
+        return sum(sink.in_flight for sink in self._sinks)
+
+    @property
+    def resent(self) -> int:
+        return self._sinks[0].resent
+
+    def latencies(self) -> Latencies:
+        return self._sinks[0].latencies()
+
+    def write(self, records: Records) -> None:
+        for sink in self._sinks:
+            sink.write(records)
+
+    def drain(self) -> None:
+        for sink in self._sinks:
+            sink.drain()
+
+    def accounts(self) -> list[DeliveryReport]:
+        return self._sinks[0].accounts()
+
+    def close(self) -> list[DeliveryReport]:
+        return [sink.close() for sink in self._sinks][0]

@@ -1,4 +1,4 @@
-"""A client of Confluent's schema registry, which makes the requests that TiCDC makes.
+"""A client of Confluent's schema registry, which makes the requests that TiCDC makes; its TLS is also that of Kafka.
 
 Source: tiflow v8.5.4: pkg/sink/codec/avro/confluent_schema_registry.go.
 """
@@ -6,6 +6,7 @@ Source: tiflow v8.5.4: pkg/sink/codec/avro/confluent_schema_registry.go.
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,6 @@ from urllib.request import HTTPSHandler, Request, build_opener
 from simulator import limits
 from simulator.errors import DeliveryError, EncodeError, UserError, mask_secrets, uri_without_secrets
 from simulator.files import parse_error_reason
-from simulator.sinks.tls import tls_context
 from simulator.ticdc.changefeed.model import Tls
 
 CODE = "CDC:ErrAvroSchemaAPIError"
@@ -33,6 +33,24 @@ RETRIES = (0.5, 1.0)
 
 SHOWN = 300
 """Characters of an answer in an error."""
+
+NO_PASSPHRASE = ""
+"""With None, OpenSSL would ask the terminal for an encrypted key's passphrase; TiCDC accepts none either."""
+
+
+def tls_context(tls: Tls) -> ssl.SSLContext:
+    """Return the context of connections; raises UserError for files that cannot be used."""
+    try:
+        context = ssl.create_default_context(cafile=tls.ca or None)
+        if tls.cert:
+            context.load_cert_chain(tls.cert, tls.key or None, NO_PASSPHRASE)
+    except OSError as error:
+        files = ", ".join(name for name in (tls.ca, tls.cert, tls.key) if name)
+        raise UserError(f"the TLS files cannot be used ({files}): {error}") from error
+    if tls.insecure_skip_verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 class ConfluentRegistry:

@@ -19,13 +19,12 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import by_table, ints
 from simulator.columns.hashing import BOOTSTRAPS, CHANGES, DELETES, ChangeSums, sums_by_kind
 from simulator.errors import UserError, mask_secrets
-from simulator.files import read_bytes
+from simulator.files import disk_errors, read_bytes
 from simulator.reader import truth_metadata as truth_about
 from simulator.reader.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
 from simulator.releases import Release
 from simulator.signals import defer_signals
 from simulator.sinks.files import staging
-from simulator.sinks.files.settings import disk_errors
 from simulator.sources.snapshots import written
 from simulator.sources.snapshots.written import TableFile, table_file
 from simulator.ticdc.changefeed import Changefeed

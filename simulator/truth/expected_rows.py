@@ -26,7 +26,7 @@ from simulator.run.plan.snapshot_pairs import SnapshotPair, renamed_tables, spel
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import RunPosition
 from simulator.run.plan.upstream_rows import as_snapshot
-from simulator.run.steps.ddl_versions import is_replicated, makes_ineligible
+from simulator.run.steps.execution import is_replicated, makes_ineligible
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, SnapshotTable, TableScan
 from simulator.ticdc import dispatch

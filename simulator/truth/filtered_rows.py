@@ -23,8 +23,7 @@ from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition
 from simulator.run.plan.upstream_rows import read_rows, still_unread
-from simulator.run.steps.ddl_versions import is_replicated
-from simulator.run.steps.sql import with_upstream
+from simulator.run.steps.execution import is_replicated, with_upstream
 from simulator.ticdc import key_bytes, split
 from simulator.ticdc.ddl.classify import decide
 from simulator.ticdc.filters.event_filters import EventFilters

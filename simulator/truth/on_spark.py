@@ -20,7 +20,7 @@ from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import Batches, SharedValues, map_in_arrow, value_by_number
 from simulator.engines.spark.key_order import RowOrder, in_order, key_order, tell_all
 from simulator.engines.work import RowPlacement
-from simulator.sinks.files.settings import disk_errors
+from simulator.files import disk_errors
 from simulator.sources import snapshots
 from simulator.tidb.model.table import Table
 from simulator.truth.between_snapshots import BetweenSnapshots, rows_at

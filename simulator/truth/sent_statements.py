@@ -11,7 +11,7 @@ from simulator.reader.truth_metadata import IGNORED, ExpectedStatement
 from simulator.releases import Release
 from simulator.run.plan.snapshot_pairs import renamed_tables, spelled_name
 from simulator.run.plan.statements import EmittedJob
-from simulator.run.steps.ddl_versions import is_replicated
+from simulator.run.steps.execution import is_replicated
 from simulator.ticdc.cloud_storage import schema_event_file, schema_events
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids

@@ -28,7 +28,7 @@ from simulator.load.sender import QueueItem, WindowSender, send_window, window_m
 from simulator.load.windows import window_rows
 from simulator.releases import V8_5
 from simulator.run import library, outputs
-from simulator.sinks.wrappers import CountingSink
+from simulator.sinks.memory import CountingSink
 from simulator.ticdc.changefeed import load
 
 CASES = ("sysbench=canal-json", "wide-62=canal-json", "wide-62=open-protocol", "wide-124=open-protocol")

@@ -26,9 +26,8 @@ from measuring import SIX, SPREAD
 from simulator.broker import jars
 from simulator.broker.jars import find_java
 from simulator.load.sender import window_messages
-from simulator.sinks.kafka import producers
+from simulator.sinks.kafka import KafkaSettings, producers
 from simulator.sinks.kafka.confluent import LOG, options
-from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records, require_delivered
 

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 from load_bare import performance, rate
 from measuring import COUNTING, KEPT, PARTITIONS, PROGRAM, SIX, SPREAD, Look, kafka, options, ran, uri
 
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import delete_topics, prepare_topics
-from simulator.sinks.kafka.settings import KafkaSettings
 
 SETTLING = 0.25
 """Of a run, before its rate is taken."""

@@ -17,7 +17,7 @@ from functools import partial
 from measuring import cpu, options
 
 from simulator import TiCDC
-from simulator.run.steps import sql
+from simulator.run.steps import execution
 from simulator.tidb.engine.outcome import FailedStatement
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=canal-json&partition-num=4"
@@ -104,7 +104,7 @@ def _engine(ticdc: TiCDC) -> Callable[[str], None]:
 
     def execute(text: str) -> None:
         nonlocal position
-        position, _, outcome = sql.execute_statement(text, position, context)
+        position, _, outcome = execution.execute_statement(text, position, context)
         if isinstance(outcome, FailedStatement):
             raise outcome.error
 
@@ -113,7 +113,7 @@ def _engine(ticdc: TiCDC) -> Callable[[str], None]:
 
 def _measured(execute: Callable[[str], object], deliver: Callable[[], object], case: Case, count: int) -> float:
     """Return the CPU seconds of an operation in the quickest slice."""
-    sql._read.cache_clear()
+    execution.read_statement.cache_clear()
     texts = [case.statements(number) for number in range(count)]
     slices = [texts[part * count // SLICES : (part + 1) * count // SLICES] for part in range(SLICES)]
 

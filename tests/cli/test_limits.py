@@ -16,7 +16,7 @@ from support.playing import play, said
 from simulator import TiCDC, limits
 from simulator.engines import in_process
 from simulator.errors import SqlError
-from simulator.nesting import CALLS
+from simulator.limits import NESTED_CALLS
 from simulator.sources.snapshots import directory
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -260,7 +260,7 @@ def test_a_thousand_terms_are_computed(name: str) -> None:
         assert [tuple(row.values()) for row in ticdc.rows("test.t")] == rows
 
 
-DEEPER = 2 * CALLS
+DEEPER = 2 * NESTED_CALLS
 """More than any parser allows."""
 
 STORY = "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES ({})"

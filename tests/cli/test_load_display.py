@@ -18,7 +18,7 @@ import pytest
 from plotly.offline import get_plotlyjs
 
 from simulator.cli import page as pages
-from simulator.cli.load import display, report
+from simulator.cli.load import display, report, summary
 from simulator.cli.load.display import ReportOptions, open_metrics, show_progress
 from simulator.cli.load.metrics import Metrics
 from simulator.cli.load.monitor import LoadMonitor, Setup
@@ -169,7 +169,7 @@ def test_a_run_that_fails_says_so_in_all_it_leaves(capfd: pytest.CaptureFixture[
 
 
 def test_the_summary_has_all_for_programs(monitor: LoadMonitor, tmp_path: Path) -> None:
-    display.write_summary(monitor, tmp_path / "s.json")
+    summary.write(monitor, tmp_path / "s.json")
     told = json.loads((tmp_path / "s.json").read_text())
     series = told.pop("series")
     wanted = {"plan": "shop <1>", "protocol": "canal-json", "release": "v8.5.3", "architecture": "classic", "seed": 7}

@@ -16,8 +16,8 @@ from support.playing import Said, said
 
 from simulator.load import lag_search
 from simulator.load import lag_search as lag
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import prepare_topics
-from simulator.sinks.kafka.settings import KafkaSettings
 
 pytestmark = [
     pytest.mark.kafka,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.playing import Said, said
 
-from simulator.quantities import counted, sized
+from simulator.limits import counted, sized
 
 STORY = "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 5);"
 RUN = ("run", "story.sql", "--fixtures", "out", "--truth", "truth")

@@ -155,9 +155,9 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
 VERIFIED_TWICE = """
 import sys
 from simulator.cli import run
-from simulator.engines.spark import executors
+from simulator.engines.spark import session
 print("exit code", run(sys.argv[1:]), flush=True)
-executors.LOST_TIMEOUT = 1
+session.LOST_TIMEOUT = 1
 """
 """A verification before the one of the command, in one session of Spark. The second one waits a second for executors in
 place of a minute."""

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from simulator.broker.jars import find_java
-from simulator.cli.load import options as load_options
-from simulator.engines.spark.choice import chosen_master
+from simulator.cli.load import command as load_options
+from simulator.engines.spark.calls import chosen_master
 from simulator.engines.spark.driver_host import spark_defaults
 from simulator.engines.spark.workers import NEEDED, unpack_error
 from simulator.reader.verify.options import IN_PROCESS_BYTES, engine_of
@@ -105,10 +105,10 @@ def test_a_python_says_what_it_lacks_for_tasks(libraries: list[str], drivers: st
     """To Spark, which brings it to the driver, and before anything of the run begins."""
     for name in libraries:
         (tmp_path / f"{name}.py").touch()
-    from simulator.engines.spark.executors import archive
+    from simulator.engines.spark.session import archive
 
     paths = os.pathsep.join((str(archive(tmp_path)), str(tmp_path)))
-    command = [sys.executable, "-S", "-m", "simulator.engines.spark.daemon"]
+    command = [sys.executable, "-S", "-m", "simulator.engines.spark.workers"]
     version = {"TICDC_SIM_PYTHON": drivers} if drivers else {}
     done = subprocess.run(command, env={"PYTHONPATH": paths, **version}, cwd="/", capture_output=True, text=True)
 
@@ -140,6 +140,6 @@ def test_a_worker_needs_what_the_package_needs_but_for_what_people_see() -> None
 @pytest.mark.slow
 def test_spark_s_daemon_has_no_thread_beside_the_one_that_forks() -> None:
     """What it imports beforehand would start some: a fork leaves them, and what they hold, behind."""
-    code = "import os, simulator.engines.spark.daemon as one; one.prepare(); print(len(os.listdir('/proc/self/task')))"
+    code = "import os, simulator.engines.spark.workers as one; one.prepare(); print(len(os.listdir('/proc/self/task')))"
     command = [sys.executable, "-c", code]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "1\n"

@@ -14,8 +14,8 @@ from simulator import Message, TiCDC
 from simulator.errors import UserError
 from simulator.reader.decode import DdlEvent, RowEvent, Watermark, decode, time_of
 from simulator.reader.records import read_records
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import partition_count_of
-from simulator.sinks.kafka.settings import KafkaSettings
 
 RELEASE = "v8.5.3"
 PROTOCOLS = {"open-protocol": "protocol=open-protocol", "canal-json": "protocol=canal-json&enable-tidb-extension=true"}

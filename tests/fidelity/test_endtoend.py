@@ -43,7 +43,7 @@ from simulator.reader.compare.events import (
 from simulator.reader.compare.events import differences as unequal
 from simulator.reader.decode import avro as avro_records
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult, joined
-from simulator.run.steps import sql
+from simulator.run.steps import execution
 from simulator.ticdc.ddl import events as job_events
 from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
@@ -240,7 +240,7 @@ class OneDatabase:
     @contextmanager
     def shared(self) -> Iterator[None]:
         """Until the end of the block, scripts begin with this database."""
-        with_upstream, execute = sql.with_upstream, Upstream.execute
+        with_upstream, execute = execution.with_upstream, Upstream.execute
 
         def begin(position: RunPosition, context: PlanContext) -> RunPosition:
             if self._first is not None and position.state is None:
@@ -256,7 +256,7 @@ class OneDatabase:
                 self._executed[key] = upstream, execute(upstream, statement, text, now_ms)  # which keeps the id
             return self._executed[key][1]
 
-        with mock.patch.object(sql, "with_upstream", begin), mock.patch.object(Upstream, "execute", once):
+        with mock.patch.object(execution, "with_upstream", begin), mock.patch.object(Upstream, "execute", once):
             yield
 
 
@@ -292,7 +292,7 @@ class Script:
                 continue
             before, result = position, StepResult()
             try:
-                position, result, outcome = sql.execute_statement(text, position, context)
+                position, result, outcome = execution.execute_statement(text, position, context)
             except (SqlError, DdlError) as refused:
                 error = refused
             else:

@@ -9,7 +9,7 @@ import pytest
 
 from simulator.load import lag_search
 from simulator.load.lag_search import LagMonitor, LagSample, RateSearch, SearchResult, lag_growth
-from simulator.sinks.kafka.admin import Offsets
+from simulator.sinks.kafka.read import Offsets
 
 
 def searched(

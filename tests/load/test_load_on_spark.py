@@ -20,7 +20,7 @@ from simulator.load.epochs.epochs import Pace, Window, schema_epochs
 from simulator.load.feed import Feed
 from simulator.load.statistics import SentWindow
 from simulator.run.outputs import FilesOutput, Output
-from simulator.sinks.files.settings import FileSettings
+from simulator.sinks.files import FileSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,9 +51,9 @@ def play(to: Path, engine: Engine, feed_kind: type[Feed] = Feed) -> list[SentWin
 
 def on_spark(spark: SparkSession, tasks: int, say: Callable[[str], None]) -> Engine:
     """Return the engine that sends in this many tasks of Spark."""
-    from simulator.load.on_spark import job
+    from simulator.load.on_spark import run
 
-    return lambda feed, _: job.run(spark, feed, tasks, say)
+    return lambda feed, _: run(spark, feed, tasks, say)
 
 
 def texts(directory: Path) -> dict[str, bytes]:

@@ -19,8 +19,7 @@ from simulator.load.epochs.epochs import Pace, SchemaEpoch, Window
 from simulator.load.feed import Feed
 
 if TYPE_CHECKING:
-    from simulator.load.on_spark.job import WindowServer
-    from simulator.load.on_spark.sending_task import SendingJob
+    from simulator.load.on_spark import SendingJob, WindowServer
 
 pytestmark = pytest.mark.slow  # the module imports pyspark
 
@@ -54,7 +53,7 @@ def feed() -> OneWindow:
 @pytest.fixture
 def windows(feed: OneWindow) -> Iterator[WindowServer]:
     """Return a server for two tasks."""
-    from simulator.load.on_spark.job import WindowServer
+    from simulator.load.on_spark import WindowServer
 
     with closing(WindowServer(cast(Feed, feed), DriverHost())) as made:
         yield made
@@ -70,7 +69,7 @@ class Task:
 
     def ask(self, report: TaskReport | None = None, epoch: int | None = None) -> Any:
         """Return the answer, None after the last window; raise EOFError if the process must end."""
-        from simulator.load.on_spark.sending_task import OVER, receive_message, send_message
+        from simulator.load.on_spark import OVER, receive_message, send_message
 
         send_message(self.file, (self.job.attempt, report, epoch))
         return None if (answer := receive_message(self.file)) == OVER else pickle.loads(answer)

@@ -12,8 +12,8 @@ from simulator.page.scripts import Executed, is_playable, open_shipped, open_tex
 from simulator.run.library import find, shipped
 from simulator.run.scenario import load
 from simulator.run.steps.fault import FaultStep
+from simulator.run.steps.kind import WaitStep
 from simulator.run.steps.sql import SqlStep
-from simulator.run.steps.wait import WaitStep
 
 LOG = (
     Executed("one", "CREATE TABLE test.t (id INT PRIMARY KEY)", 0, 1),

@@ -18,8 +18,8 @@ from simulator.reader.partitions import StreamPartition, partitions
 from simulator.reader.records import Record, read_records
 from simulator.sinks import SINKS
 from simulator.sinks.files.directory import begin, commit
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import prepare_topics
-from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Records
 
 TOPICS = {"orders": 2, "stock": 1}

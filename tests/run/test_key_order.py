@@ -14,7 +14,6 @@ import pytest
 from support.databases import AIRPORTS
 from support.playing import error_of, play
 
-from simulator.engines.spark import claim_store
 from simulator.reader.records import read_records
 from simulator.sources import precedence
 from simulator.sources.precedence import Edges, Precedence, ahead, following
@@ -181,9 +180,11 @@ def test_what_does_not_fit_into_memory_is_on_disk_and_the_same(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, after = people_and_orders(8, 150), people_and_orders(9, 150)
+    from simulator.engines.spark import key_order
+
     files = []
-    for held in (claim_store.HELD, 100):
-        monkeypatch.setattr(claim_store, "HELD", held)
+    for held in (key_order.HELD, 100):
+        monkeypatch.setattr(key_order, "HELD", held)
         out = diff(tmp_path / f"{held}", before, after, {"people": PEOPLE, "orders": ORDERS}, "--master", "local[2]")
         assert passes(before, out, KEYS, NAMES) == {table: sorted(rows, key=str) for table, rows in after.items()}
         files.append({path.name: path.read_bytes() for path in out.rglob("*.jsonl")})

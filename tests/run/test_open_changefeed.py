@@ -15,8 +15,8 @@ from simulator.reader.records import read_records
 from simulator.run import open_changefeed
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import FilesOutput, KafkaOutput, MemoryOutput
+from simulator.run.steps.kind import WaitStep
 from simulator.run.steps.snapshot import SnapshotStep
-from simulator.run.steps.wait import WaitStep
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import load
 

@@ -22,9 +22,8 @@ from simulator.run.execute import PlannedRun
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.settings import Settings
-from simulator.sinks.memory import MemorySink, Message
+from simulator.sinks.memory import MemorySink, Message, SynchronousSink
 from simulator.sinks.records import Records, part
-from simulator.sinks.wrappers import SynchronousSink
 from simulator.ticdc.changefeed import Changefeed, load
 
 STORY = """

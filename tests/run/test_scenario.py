@@ -19,8 +19,7 @@ from simulator.reader.records import read_records
 from simulator.run import scenario
 from simulator.run.scenario import load as load_scenario
 from simulator.run.steps import STEPS
-from simulator.run.steps.kind import KeyGroup, StepKind
-from simulator.run.steps.wait import WaitStep
+from simulator.run.steps.kind import KeyGroup, StepKind, WaitStep
 from simulator.settings import Key, to_text
 from simulator.ticdc.changefeed import load
 

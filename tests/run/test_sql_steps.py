@@ -23,8 +23,8 @@ from simulator.reader.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.reader.records import read_records
 from simulator.run.plan.step import PlanContext, starting
 from simulator.run.plan.upstream_rows import read_rows
+from simulator.run.steps.execution import execute_statement
 from simulator.run.steps.snapshot import SnapshotStep
-from simulator.run.steps.sql import execute_statement
 from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.engine.upstream import Upstream

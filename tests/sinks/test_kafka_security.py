@@ -33,9 +33,9 @@ from simulator.cli import run
 from simulator.errors import DeliveryError
 from simulator.run import outputs
 from simulator.sinks import SINKS
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import is_answering, prepare_topics
 from simulator.sinks.kafka.handshake import with_reachable_broker
-from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Records
 from simulator.ticdc import changefeed
 

@@ -14,8 +14,8 @@ import pytest
 
 from simulator.errors import UserError
 from simulator.sinks import SINKS
+from simulator.sinks.files import FileSettings
 from simulator.sinks.files import directory as files
-from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.records import DeliveryReport, Records
 
 MS = 1700000000123

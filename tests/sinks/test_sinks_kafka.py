@@ -29,16 +29,9 @@ from simulator.broker import server as broker
 from simulator.broker.processes import free_port
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
-from simulator.sinks.kafka.admin import (
-    GroupOffsets,
-    Offsets,
-    PreparedTopics,
-    is_answering,
-    partition_count_of,
-    prepare_topics,
-)
-from simulator.sinks.kafka.read import KafkaRecord, read_partition, read_topic
-from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.kafka import KafkaSettings
+from simulator.sinks.kafka.admin import PreparedTopics, is_answering, partition_count_of, prepare_topics
+from simulator.sinks.kafka.read import GroupOffsets, KafkaRecord, Offsets, read_partition, read_topic
 from simulator.sinks.records import DeliveryReport, Records, require_delivered
 
 pytestmark = [

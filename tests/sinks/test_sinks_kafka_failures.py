@@ -25,11 +25,10 @@ from support.scripted_servers import OUT_OF_ORDER_SEQUENCE, TOPIC, UNKNOWN_TOPIC
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
-from simulator.sinks.kafka import admin
+from simulator.sinks.kafka import KafkaSettings, admin
 from simulator.sinks.kafka import sink as kafka_sink
 from simulator.sinks.kafka.library import KafkaConnectionError, NodeNotReadyError
 from simulator.sinks.kafka.producers import AS_BATCH, producer
-from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records
 

@@ -14,9 +14,9 @@ from support.scripted_servers import Answer, granted, identity_provider
 
 from simulator.errors import DeliveryError, UserError
 from simulator.sinks import SINKS
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka.connect import ClientCredentials, client_options
-from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
 
 

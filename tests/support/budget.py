@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from simulator.quantities import counted
+from simulator.limits import counted
 
 SECONDS = 5.0
 FAILURE = 10.0

@@ -43,7 +43,7 @@ from simulator.run.outputs import Output
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, IN_PROCESS
 from simulator.signals import Stopped, StopRequest, defer_signals, stop_gracefully
 from simulator.sinks import SINKS, claim_check
-from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.kafka import KafkaSettings
 from simulator.ticdc.changefeed import Changefeed, load_file
 
 LONGEST_DURATION_MS = 10 * 365 * 86_400_000
@@ -313,11 +313,11 @@ def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None
     display.stage("starting Spark")
     spark = import_spark()
     with defer_signals():
-        from simulator.load.on_spark import job
+        from simulator.load import on_spark
 
     def work() -> None:
         session = spark.session(master, reads=False)
-        job.run(session, feed, output.destinations.total, lambda warning: display.warn((warning,)))
+        on_spark.run(session, feed, output.destinations.total, lambda warning: display.warn((warning,)))
 
     with spark_calls() as start:
         start(work).result()

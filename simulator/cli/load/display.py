@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from simulator import tso
-from simulator.cli.load import end
+from simulator.cli.load import summary
 from simulator.cli.load.metrics import LOOPBACK, Metrics
 from simulator.cli.load.monitor import LoadMonitor, Setup
-from simulator.cli.load.summary import write as write_summary
 from simulator.cli.output import warn
 from simulator.cli.run_report import silence
 from simulator.cli.terminal import PLAIN, StatusLine
 from simulator.engines.tasks.progress import Progress
 from simulator.errors import DeliveryError, SimulatorError, UserError
+from simulator.limits import counted, sized
 from simulator.load.lag_search import FIRST_COMMIT_WITHIN, LagMonitor, RateSearch, SearchResult
 from simulator.load.statistics import LoadStatus
-from simulator.quantities import counted, sized
 from simulator.signals import Stopped
-from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.kafka import KafkaSettings
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def show_progress(
             )
     except (SimulatorError, Stopped) as error:
         monitor.finish("; ".join(str(error).splitlines()), *_found(search, setup.group))
-        end.show(monitor, True)
+        summary.show(monitor, True)
         try:
             _documents(monitor, report_options)
         except DeliveryError as other:
@@ -96,7 +95,7 @@ def show_progress(
         raise
     monitor.finish("", *_found(search, setup.group))
     try:
-        end.show(monitor, stderr)
+        summary.show(monitor, stderr)
     finally:
         _documents(monitor, report_options)
 
@@ -110,7 +109,7 @@ def _found(search: RateSearch | None, group: str | None) -> tuple[SearchResult |
 
 @contextmanager
 def _lag(monitor: LoadMonitor, kafka: KafkaSettings, group: str, search: RateSearch | None) -> Iterator[None]:
-    from simulator.sinks.kafka.admin import GroupOffsets
+    from simulator.sinks.kafka.read import GroupOffsets
 
     offsets = GroupOffsets(kafka, group, monitor.setup.topics)
     try:
@@ -123,7 +122,7 @@ def _lag(monitor: LoadMonitor, kafka: KafkaSettings, group: str, search: RateSea
 def _documents(monitor: LoadMonitor, report_options: ReportOptions) -> None:
     try:
         if report_options.summary is not None:
-            write_summary(monitor, report_options.summary)
+            summary.write(monitor, report_options.summary)
     finally:
         if report_options.report is not None:
             from simulator.cli.load import report  # plotly takes longer than anything else here

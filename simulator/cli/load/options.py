@@ -9,7 +9,7 @@ from typing import Any
 
 from simulator.cli import truth
 from simulator.cli.sending import check_checkpoint, check_client, check_sink
-from simulator.engines.spark.choice import chosen_master
+from simulator.engines.spark.calls import chosen_master
 from simulator.errors import UserError
 from simulator.load import rates
 from simulator.load.lag_search import RateSearch

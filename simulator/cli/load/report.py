@@ -11,13 +11,12 @@ import plotly.graph_objects as go
 
 from simulator import tso
 from simulator.cli import page
-from simulator.cli.load.end import closing, partitions, tables
 from simulator.cli.load.monitor import LoadMonitor
-from simulator.cli.load.summary import series
+from simulator.cli.load.summary import closing, partitions, series, tables
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, known, line, long, short
 from simulator.cli.run_report import MANY
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.quantities import counted, noun, sized, unit_of
+from simulator.limits import counted, noun, sized, unit_of
 
 
 def write(monitor: LoadMonitor, path: Path) -> None:

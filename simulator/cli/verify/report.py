@@ -13,7 +13,7 @@ from simulator.cli import page
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, short
 from simulator.cli.run_report import MANY
 from simulator.cli.verify.text import OPS, figures, named, offsets, verdict
-from simulator.quantities import counted, noun
+from simulator.limits import counted, noun
 from simulator.reader.verify.verification import Failure, PartitionRead, Verification, failure_details, failure_heading
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, "#0e7c86", "#8a6d00", "#616e7c")

@@ -11,7 +11,7 @@ from simulator import tso
 from simulator.cli.run_report import MANY, by_table, plain_table
 from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.replay.outcome import TableCompared
 from simulator.reader.verify.verification import (
     RIGHT,

@@ -1,22 +1,42 @@
-"""Call Spark in another thread, so that a signal never interrupts a call.
+"""How Spark is called, if at all: the master that `--master auto` is, and calls in another thread, so that a signal never
+interrupts one.
 
-Spark is imported when the context is entered.
+Spark is imported when it is called.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 from simulator.errors import UserError
+from simulator.settings import AUTO, IN_PROCESS, ON_SPARK
 from simulator.signals import defer_signals
 
 PACKAGES = ("pyspark", "py4j")
 
 Submit = Callable[..., "Future[Any]"]
 """Submits a function with its arguments; calls run one after the other."""
+
+
+def chosen_master(master: str, in_process: bool) -> str:
+    """Return the given master; for `auto` the one without Spark if work can be done `in_process`."""
+    if master != AUTO:
+        return master
+    return IN_PROCESS if in_process else _submitted() or ON_SPARK
+
+
+def _submitted() -> str | None:
+    """Return the master of the `spark-submit` that started this program; None if none did."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return None
+    from pyspark import SparkConf
+
+    master: str | None = SparkConf().get("spark.master")
+    return master
 
 
 def import_spark() -> Any:

@@ -42,7 +42,7 @@ _LOST_FILES = re.compile(r"FetchFailed|has failed the maximum allowable number o
 """A task did not find what an executor had written for it, and Spark does not run that again."""
 
 _TOO_FEW = re.compile(r"SPARK-24819|cancelled as part of cancellation of all jobs")
-"""A barrier stage has more tasks than the executors that are left take; or there was none for long (`executors.py`)."""
+"""A barrier stage has more tasks than the executors that are left take; or there was none for long (`session.py`)."""
 
 NO_EXECUTOR = (
     "Spark has lost executors and got no others for a minute: its workers are gone, or have no free cores or memory"

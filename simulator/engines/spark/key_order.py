@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import BufferedIOBase
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -21,21 +23,36 @@ from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
 from simulator.channel import DriverAddress, TaskServer
-from simulator.columns.change_frame import ROW_CHANGES, ints
+from simulator.columns.change_frame import ROW_CHANGES, by_table, ints
 from simulator.engines import stages
-from simulator.engines.spark.claim_store import ClaimStore
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import wrap_errors
 from simulator.engines.spark.frames import Batches, map_in_arrow
 from simulator.engines.tasks import later
 from simulator.engines.work import Work
 from simulator.errors import DeliveryError, SimulatorError
+from simulator.files import disk_errors
 from simulator.sources import diff
 from simulator.sources.diff import Comparison, FixedTimes
-from simulator.sources.precedence import claims, fixed_times, known_when_read
+from simulator.sources.precedence import (
+    CLAIMS,
+    NO_CLAIMS,
+    ROLE_BITS,
+    claims,
+    fixed_times,
+    handed_on,
+    known_when_read,
+    require_few,
+)
 
 TIMES = pa.schema([("row_hash", pa.int64()), ("slot", pa.int64())])
 """The times of the rows of a move; the driver answers with a batch for each move."""
+
+HELD = 1 << 21
+"""Claims in memory, with about 60 MB."""
+
+BUCKETS = 256
+"""Files among which values are divided."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +97,64 @@ class Told(AccumulatorParam[list[pa.RecordBatch]]):
     def addInPlace(self, value1: list[pa.RecordBatch], value2: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
         value1.extend(value2)
         return value1
+
+
+class ClaimStore:
+    """The claims of all rows, in any order, of which only those of values that are handed on need memory: the others are on
+    disk."""
+
+    def __init__(self) -> None:
+        self._held = [NO_CLAIMS]
+        self._files, self._open = ExitStack(), ExitStack()
+        self._directory: Path | None = None
+        self._writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
+
+    def add(self, claims: pa.RecordBatch) -> None:
+        """Add claims; raises DeliveryError for a full disk."""
+        self._held.append(claims)
+        if sum(batch.num_rows for batch in self._held) > HELD:
+            self._spill()
+
+    def handed_on(self) -> pa.RecordBatch:
+        """Return the claims of values that are handed on; raises UserError if they are too many."""
+        if self._directory is None:
+            return handed_on(lambda: self._held)
+        self._spill()
+        self._open.close()
+        found = [NO_CLAIMS]
+        with disk_errors(self._directory):
+            for bucket in sorted(self._writers):
+                found.append(handed_on(lambda bucket=bucket: self._parts(bucket)))  # type: ignore[misc]
+                require_few(sum(batch.num_rows for batch in found))
+        return pa.concat_batches(found)
+
+    def close(self) -> None:
+        """Remove the files."""
+        self._held.clear()
+        self._open.close()
+        self._files.close()
+
+    def _spill(self) -> None:
+        if self._directory is None:
+            self._directory = Path(self._files.enter_context(TemporaryDirectory(prefix="ticdc-sim-")))
+        claims, self._held = pa.concat_batches(self._held), [NO_CLAIMS]
+        with disk_errors(self._directory):
+            for bucket, at in by_table((ints(claims, "value") >> ROLE_BITS) % BUCKETS):
+                self._writer(bucket).write_batch(claims.take(pa.array(at)))
+
+    def _writer(self, bucket: int) -> pa.ipc.RecordBatchStreamWriter:
+        if bucket not in self._writers:
+            file = self._open.enter_context(pa.OSFile(self._file(bucket), "wb"))
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            self._writers[bucket] = self._open.enter_context(pa.ipc.new_stream(file, CLAIMS, options=options))
+        return self._writers[bucket]
+
+    def _parts(self, bucket: int) -> Iterator[pa.RecordBatch]:
+        with pa.OSFile(self._file(bucket)) as source, pa.ipc.open_stream(source) as file:
+            yield from file
+
+    def _file(self, bucket: int) -> str:
+        return f"{self._directory}/{bucket}.arrows"
 
 
 class _Times(list[pa.RecordBatch]):

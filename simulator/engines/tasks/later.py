@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import ORDER
-from simulator.sinks.files.settings import disk_errors
+from simulator.files import disk_errors
 
 HELD_BYTES = 64 << 20
 """Bytes of rows that wait in memory."""

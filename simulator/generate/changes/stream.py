@@ -27,7 +27,7 @@ from simulator.generate.changes.cycle import seed_of
 from simulator.generate.changes.row_lifecycle import RowLifecycle, row_lifecycle, spare_rows
 from simulator.generate.changes.transactions import MOST, Segment, Timetable, Transactions, transactions
 from simulator.generate.model import HotSet, KeyChanges, Mix, Model, Skew, TableModel, TableRows, Zipf
-from simulator.quantities import counted
+from simulator.limits import counted
 
 CHUNK = 65_536
 

@@ -27,7 +27,7 @@ from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import Hashes
 from simulator.errors import UserError
 from simulator.generate.values.generators import Distribution, FakerProvider, Range, Text, ValueChoice, provided_values
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.conversion import accepted_values

@@ -20,7 +20,7 @@ from simulator.load.epochs.statements import OwnIds
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.versions import PlannedTable, TableVersions
-from simulator.run.steps.sql import execute_statement
+from simulator.run.steps.execution import execute_statement
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import dispatch
 from simulator.tidb.ddl.catalog import Catalog

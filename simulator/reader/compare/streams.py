@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from simulator.errors import UserError, did_you_mean
 from simulator.files import PARSE_ERRORS, parse_error_reason
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.compare.events import (
     EVERYTHING,
     IGNORABLE,

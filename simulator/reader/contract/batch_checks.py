@@ -10,7 +10,7 @@ import numpy as np
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, ROW, WATERMARK, Ints, ints
 from simulator.errors import UserError
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.contract.change_window import NEVER, highest_before
 from simulator.reader.contract.destinations import DispatchRows, PartitionCountSpan, RowDestinations
 from simulator.reader.contract.events import EventArrays, RowGroup

@@ -17,7 +17,7 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, Ints, ints
 from simulator.columns.hashing import xxhash64
 from simulator.errors import UserError
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.contract import batch_checks
 from simulator.reader.contract.batch_checks import OPERATIONS
 from simulator.reader.contract.change_window import LIMIT, ChangeWindow, RewoundRows, RowChangeArrays, SentChange

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any
 
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.decode.avro_reader import AvroReader
 from simulator.reader.decode.avro_schemas import DIGITS, HEADER, AvroType, record_schema, schema_text
 from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero

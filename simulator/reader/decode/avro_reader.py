@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from simulator.quantities import counted
+from simulator.limits import counted
 
 Item = TypeVar("Item")
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask, Places, buffers, pieces_between, spans, stored_buffers
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.decode import cell_texts
 from simulator.reader.decode.cell_texts import Cell
 from simulator.reader.decode.decoder import (

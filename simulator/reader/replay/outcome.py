@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns import row_image
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.contract.summary import Violation
 from simulator.reader.frame import UNKNOWN_CELL
 from simulator.reader.records import TopicPartition

@@ -17,7 +17,7 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import by_table, ints
 from simulator.errors import UserError
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.replay.frame import BEGIN, END, ImagePairSource, Report, image_pair_batch
 from simulator.reader.replay.normalize import (
     LikeNull,

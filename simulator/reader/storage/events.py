@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from simulator.columns.cells import pieces_between
 from simulator.errors import UserError, printable, printable_json
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader import event_lines
 from simulator.reader.decode import decode
 from simulator.reader.decode.stream_events import (

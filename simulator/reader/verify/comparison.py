@@ -13,9 +13,9 @@ from typing import Any
 from pyarrow import RecordBatch
 
 from simulator import files, tso
-from simulator.engines.spark.choice import chosen_master
+from simulator.engines.spark.calls import chosen_master
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader import truth_metadata
 from simulator.reader.contract.summary import NEVER
 from simulator.reader.databases.tables import EXAMPLES, is_database, open_tables

@@ -30,7 +30,7 @@ from simulator.reader.verify.reading import FollowProgress, wait_for_watermark
 from simulator.reader.verify.stored_schemas import later_checkpoint, statement_findings, with_definitions
 from simulator.reader.verify.verification import UNKNOWN, NotChecked
 from simulator.signals import Stopped
-from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.csv import CSV

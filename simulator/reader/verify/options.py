@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from simulator.engines.spark.calls import import_spark, spark_calls
-from simulator.engines.spark.choice import chosen_master
+from simulator.engines.spark.calls import chosen_master, import_spark, spark_calls
 from simulator.errors import UserError
 from simulator.reader.replay import neighbours
 from simulator.reader.replay.frame import ImagePairSource, Report

@@ -22,7 +22,7 @@ from simulator import tso
 from simulator.channel import DriverAddress
 from simulator.columns.change_frame import WATERMARK
 from simulator.engines.tasks.progress import report_reading
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.contract.checks import PartitionChecks
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.contract.summary import SHOW, CheckedPiece, PartitionSummary, joined_pieces
@@ -38,8 +38,8 @@ from simulator.reader.storage.table_events import TableEvents, TableFiles
 from simulator.reader.verify.options import Reader
 
 if TYPE_CHECKING:
+    from simulator.sinks.kafka import KafkaSettings
     from simulator.sinks.kafka.read import Polled
-    from simulator.sinks.kafka.settings import KafkaSettings
 
 
 PIECE = 1 << 22

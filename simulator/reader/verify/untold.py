@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.contract.summary import PartitionSummary, Violations
 from simulator.reader.replay.outcome import ReplayOutcome

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader.contract.summary import CHECKS, NEVER, CheckAndTable, PartitionSummary, Violation
 from simulator.reader.replay.outcome import TableCompared
 from simulator.tidb.model.table import Name

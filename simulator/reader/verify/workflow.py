@@ -12,7 +12,7 @@ from simulator.columns.hashing import ChangeSums
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.errors import uri_without_secrets
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.reader import truth_metadata
 from simulator.reader.contract import across_partitions
 from simulator.reader.contract.stream_spec import StreamSpec

@@ -11,7 +11,7 @@ STEPS = Registry[StepKind](
         "sql-file": "simulator.run.steps.sql:FILE_KIND",
         "snapshot": "simulator.run.steps.snapshot:KIND",
         "generate": "simulator.run.steps.generate:KIND",
-        "wait": "simulator.run.steps.wait:KIND",
+        "wait": "simulator.run.steps.kind:WAIT",
         "expect": "simulator.run.steps.expect:KIND",
         "fault": "simulator.run.steps.fault:KIND",
     }

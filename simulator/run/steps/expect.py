@@ -24,8 +24,8 @@ from typing import Any
 
 from simulator.errors import DdlError, SqlError, UserError, did_you_mean
 from simulator.run.plan.step import Expectation, PlanContext, PlannedExpectation, RunPosition, StepResult
+from simulator.run.steps.execution import execute_statement
 from simulator.run.steps.kind import StepKind, StepPlace
-from simulator.run.steps.sql import execute_statement
 from simulator.settings import TEXT, TEXTS, to_text
 from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.engine.upstream import Upstream

@@ -21,8 +21,8 @@ from simulator.generate.values.reading import DISTRIBUTIONS, parse_columns, pars
 from simulator.generate.values.scripted_values import Draw, draws, is_time, keyed
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import read_rows
+from simulator.run.steps.execution import apply_events, scripted_changes, with_upstream
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
-from simulator.run.steps.sql import apply_events, scripted_changes, with_upstream
 from simulator.settings import DURATION, Key, table_schema, to_count, to_duration_ms, to_seed, to_text
 from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.engine import clock

@@ -1,4 +1,5 @@
-"""The kinds of steps in scenario files, and the parser of a `[[step]]`, which reports every mistake with its line."""
+"""The kinds of steps in scenario files, the smallest of which is `wait`, and the parser of a `[[step]]`, which reports every
+mistake with its line."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import UserError, did_you_mean
-from simulator.run.plan.step import ScenarioStep
-from simulator.settings import TEXT, Key, to_text
+from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult
+from simulator.settings import DURATION, TEXT, Key, to_duration_ms, to_text
 from simulator.toml_lines import KeyLine, TableLines
 
 NAME = "name"
@@ -94,6 +95,23 @@ class StepKind:
 
     variants: Mapping[str, StepVariant] = field(default_factory=dict)
     """By value of that key, for editors."""
+
+
+@dataclass(frozen=True)
+class WaitStep:
+    milliseconds: int
+
+    def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
+        """Advance the time."""
+        return position.passed(self.milliseconds), StepResult()
+
+
+WAIT = StepKind(
+    to_duration_ms,
+    lambda milliseconds, _, place: WaitStep(milliseconds),
+    says="Simulated time passes, and only watermarks with it.",
+    type=DURATION,
+)
 
 
 @dataclass(frozen=True)

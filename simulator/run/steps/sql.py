@@ -8,50 +8,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from simulator import tso
-from simulator.columns.change_frame import Ints, row_changes_schema
 from simulator.errors import DdlError, SqlError, UserError, printable, shortened
 from simulator.files import location_beside, read_content
-from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult, joined
-from simulator.run.plan.upstream_rows import read_rows, still_unread
-from simulator.run.steps.ddl_versions import apply_ddl
-from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
+from simulator.run.steps.execution import READ, execute_statement, read_statement, with_upstream
+from simulator.run.steps.fault import INSIDE_KEY, with_fault
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import CHARSETS, DURATION, Key, to_duration_ms, to_text
 from simulator.sources.snapshots.csv_text import text_format
 from simulator.sources.snapshots.quoting import UTF8, text_of
-from simulator.ticdc.older_rows import filled_images
-from simulator.ticdc.rules import ChangefeedRules
-from simulator.ticdc.table_info import handle_key
-from simulator.ticdc.time_zone import zone_of_rows
-from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
-from simulator.tidb.engine.session_statements import resolve_execute
-from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, parse_sql_mode
-from simulator.tidb.engine.upstream import Upstream, new_upstream
+from simulator.tidb.engine.outcome import FailedStatement
+from simulator.tidb.engine.settings import parse_sql_mode
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.errors import error_number
-from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
-from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax import session as syntax
 from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.syntax.queries import RowStatement
 from simulator.tidb.syntax.session import ScriptStatement, SessionStatement, SqlStatement
 from simulator.tidb.system_variables import READING_MODES
-
-FIRST_DATABASE = "test"
-"""The current database at the start of a script; every new TiDB has it."""
-
-DEFAULT_MODES = frozenset(DEFAULT_SQL_MODE)
 
 BATCHED = 1_000
 """Statements whose rows become one batch."""
@@ -150,128 +129,6 @@ class SqlStep:
         return replace(position, state=upstream.rolled_back()), (note,) * bool(upstream.writes)
 
 
-def execute_statement(
-    text: str, position: RunPosition, context: PlanContext, origin: str = "", job_logical: int = tso.ROW_LOGICAL + 1
-) -> tuple[RunPosition, StepResult, StatementOutcome | FailedStatement]:
-    """Execute one statement at `position.now_ms`; the position advances by a millisecond if it ends a transaction.
-
-    `job_logical` is the logical part of the commit-ts of DDL. Raises SqlError for an unknown prepared statement,
-    ChangefeedStopped, and SnapshotError for an unreadable snapshot.
-    """
-    position = with_upstream(position, context)
-    upstream = position.state
-    assert isinstance(upstream, Upstream)
-    try:
-        statement = _read(text, upstream.settings.sql_mode - DEFAULT_MODES)
-    except (SqlError, DdlError) as error:
-        after = upstream.refuse(error)
-        return replace(position, state=after, session=after.settings), StepResult(), FailedStatement(error)
-    if statement is None:
-        return position, StepResult(), StatementOutcome()
-    resolved, _ = resolve_execute(statement, text, upstream.settings)
-    unread = read_rows(position, upstream, resolved)
-    after, outcome = upstream.execute(statement, text, position.now_ms)
-    stop = None
-    try:
-        behind, result = apply_events(outcome.events, position, context, origin, job_logical)
-    except ChangefeedStopped as error:
-        stop, behind, result = error, error.behind, error.result
-    ended = outcome.events or not (
-        isinstance(outcome, FailedStatement) or isinstance(resolved, SessionStatement) or after.writes is not None
-    )
-    behind = replace(
-        behind, state=after, catalog=after.catalog, session=after.settings, unread=still_unread(unread, after.catalog)
-    )
-    behind = behind.passed(1) if ended else behind
-    if stop is not None:
-        raise ChangefeedStopped(stop, behind, result)
-    return behind, result, outcome
-
-
-def apply_events(
-    events: tuple[Event, ...],
-    position: RunPosition,
-    context: PlanContext,
-    origin: str,
-    job_logical: int = tso.ROW_LOGICAL + 1,
-) -> tuple[RunPosition, StepResult]:
-    """Return the position after the events of a statement that begins at `position.now_ms`, and their result.
-
-    Rows of one transaction share a commit-ts. Jobs follow the rows of their millisecond. The position is in the last
-    millisecond that the events take. `origin` is the statement's source, for error messages, `job_logical` the logical
-    part of a job's commit-ts. Raises ChangefeedStopped.
-    """
-    rows: list[pa.RecordBatch] = []
-    jobs: list[EmittedJob] = []
-    for number, event in enumerate(events):
-        if isinstance(event, CompletedDdl):
-            try:
-                position, emitted = apply_ddl(event, position, context, origin, job_logical)
-            except ChangefeedStopped as stop:
-                result = StepResult((*jobs, *stop.result.jobs), rows=tuple(rows))
-                raise ChangefeedStopped(stop, stop.behind, result) from None
-            jobs += emitted
-            continue
-        position = position.passed(1) if number else position
-        ts = tso.compose(position.now_ms, tso.ROW_LOGICAL)
-        for changes in event.changes:
-            rows += scripted_changes(changes, np.full(len(changes.handle), ts), position, context)
-    return position, StepResult(tuple(jobs), rows=tuple(rows))
-
-
-def scripted_changes(
-    changes: TableChanges, commit_ts: Ints, position: RunPosition, context: PlanContext
-) -> Iterator[pa.RecordBatch]:
-    """Yield the changes of a table with their commit-ts (ROW_CHANGES with row_id) if it is replicated."""
-    version = position.versions.get((changes.table.schema, changes.table.name))
-    if version is not None and len(commit_ts):
-        physical_tables = np.array(context.versions.places[version].indexes, np.int32)
-        table = pa.array(physical_tables[changes.partition.to_numpy()])
-        rules = context.rules
-        zone = zone_of_rows(rules.changefeed.codec.time_zone, rules.release)
-        before = filled_images(changes.before, changes.lacking, changes.table, rules.release, zone)
-        if changes.gone is not None and _sends_empty_deletes(changes.table, rules):
-            before = pc.coalesce(before, changes.gone)
-        after = before if changes.are_rewritten else changes.after
-        columns = [pa.array(commit_ts), table, changes.handle, before, after, changes.row_id]
-        rows = pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
-        if before.null_count and after.null_count and not sends_empty_changes(rules):
-            rows = rows.filter(pc.or_(before.is_valid(), after.is_valid()))
-        yield from [rows] * (rows.num_rows > 0)
-
-
-def sends_empty_changes(rules: ChangefeedRules) -> bool:
-    """Return whether the changefeed has a message without columns of a row that a transaction inserts and deletes."""
-    codec = rules.changefeed.codec
-    return codec.enable_old_value and codec.protocol in rules.release.empty_changes
-
-
-def _sends_empty_deletes(table: Table, rules: ChangefeedRules) -> bool:
-    """Return whether such a row is a DELETE. The mounter takes its handle key from the key that TiDB deletes."""
-    if rules.changefeed.codec.enable_old_value or rules.release.empty_deletes == "none":
-        return False
-    return table.clustered or rules.release.empty_deletes == "keyed" and bool(handle_key(table))
-
-
-def with_upstream(position: RunPosition, context: PlanContext) -> RunPosition:
-    """Return the position with an upstream as its state: that of the snapshot before, or of a new TiDB."""
-    if isinstance(position.state, Upstream):
-        return position
-    catalog = None if position.state is None else position.catalog
-    upstream = new_upstream(context.rules.release, catalog, context.seed)
-    upstream = upstream.with_settings(position.session or replace(upstream.settings, database=FIRST_DATABASE))
-    return replace(position, state=upstream, catalog=upstream.catalog, unread=position.state)
-
-
-READ = 16_384
-"""Statements that are kept as they were read."""
-
-
-@lru_cache(READ)
-def _read(text: str, modes: frozenset[str]) -> SqlStatement | None:
-    return parse_sql(text, modes)
-
-
 def _slots(statements: Sequence[ScriptStatement]) -> int:
     """Return an upper bound of the number of transactions of a script, each of which takes a millisecond."""
     slots, inside = 0, False
@@ -294,7 +151,7 @@ def _read_each(texts: Iterable[str]) -> Iterator[SqlStatement | None]:
     modes = frozenset[str]()
     for text in texts:
         try:
-            statement = _read(text, modes)
+            statement = read_statement(text, modes)
             for each in statement.settings if isinstance(statement, syntax.SetVariables) else ():
                 if each.name == "sql_mode" and each.scope != "global":
                     value = each.value.text if isinstance(each.value, Literal) else ""
@@ -340,7 +197,7 @@ MISTAKES = 20
 
 def _mistakes(statement: ScriptStatement, place: str, line: int) -> Iterator[str]:
     try:
-        _read(statement.text, frozenset())
+        read_statement(statement.text, frozenset())
     except (SqlError, DdlError) as error:
         if error_number(error) != statement.fails:
             words = _first_words(statement.text)

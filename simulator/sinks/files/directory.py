@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from simulator.errors import UserError
-from simulator.files import directory_entries
-from simulator.sinks.files import staging
+from simulator.files import directory_entries, disk_errors
+from simulator.sinks.files import FileSettings, staging
 from simulator.sinks.files.formats import write_empty
-from simulator.sinks.files.settings import FileSettings, disk_errors
 from simulator.ticdc.codecs import Schema
 
 SCHEMAS = "schemas.json"

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import tso
-from simulator.sinks.files.settings import FileSettings
+from simulator.sinks.files import FileSettings
+from simulator.sinks.memory import SynchronousSink
 from simulator.sinks.records import DeliveryReport, PartitionCounter, PartitionRecords, Records
-from simulator.sinks.wrappers import SynchronousSink
 from simulator.ticdc.codecs.binary import base64
 
 if TYPE_CHECKING:

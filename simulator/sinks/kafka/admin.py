@@ -1,4 +1,4 @@
-"""Topics before the first record, created if missing as TiCDC does when it starts, and the lag of a consumer group.
+"""Topics before the first record, created if missing as TiCDC does when it starts.
 
 Problems that would stop the run at its first record are reported here, on the driver (tiflow
 pkg/sink/kafka/options.go AdjustOptions, cdc/sink/dmlsink/mq/manager/kafka_manager.go).
@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from simulator.errors import ChangefeedError, DeliveryError, SimulatorError, UserError
-from simulator.quantities import counted
-from simulator.sinks.kafka import library
+from simulator.errors import ChangefeedError, DeliveryError, UserError
+from simulator.limits import counted
+from simulator.sinks.kafka import RECORD_BATCH_OVERHEAD, KafkaSettings, library
 from simulator.sinks.kafka.connect import broker_error, client_options, failure, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
-from simulator.sinks.kafka.library import KafkaAdminClient, KafkaError, OffsetSpec, TopicPartition
-from simulator.sinks.kafka.settings import RECORD_BATCH_OVERHEAD, KafkaSettings
 
 
 @dataclass(frozen=True)
@@ -262,46 +260,3 @@ def _notes(
     for topic, count in used.items():
         if count < existing.get(topic, count):
             yield f"topic {topic} has {counted(existing[topic], 'partition')}, only the first {count} are used (partition-num)"
-
-
-class Offsets(NamedTuple):
-    """Sums over partitions."""
-
-    end: int
-    committed: int | None
-    """None if the group has committed nothing; a partition without a commit counts from its first record."""
-
-
-class GroupOffsets:
-    """Requests a group's offsets repeatedly, over one connection while that lasts."""
-
-    def __init__(self, settings: KafkaSettings, group: str, topics: Mapping[str, int]) -> None:
-        """`topics` with how many partitions of each count: the first ones."""
-        self._settings, self._group = settings, group
-        self._places = [TopicPartition(topic, number) for topic, count in topics.items() for number in range(count)]
-        self._admin: KafkaAdminClient | None = None
-
-    def ask(self) -> Offsets | None:
-        """Return the offsets, or None if Kafka does not answer."""
-        try:
-            if self._admin is None:
-                self._admin = admin_client(with_reachable_broker(self._settings))
-            committed = self._admin.list_group_offsets({self._group: None})[self._group]
-            ends = self._admin.list_partition_offsets(dict.fromkeys(self._places, OffsetSpec.LATEST))
-            group_offsets = {place: committed[place].offset for place in self._places if place in committed}
-            end = sum(ends[place].offset for place in self._places)
-            if not group_offsets:
-                return Offsets(end, None)
-            fresh = {place: OffsetSpec.EARLIEST for place in self._places if place not in group_offsets}
-            first = self._admin.list_partition_offsets(fresh) if fresh else {}
-            return Offsets(end, sum(group_offsets.values()) + sum(offset.offset for offset in first.values()))
-        except (KafkaError, OSError, TimeoutError, SimulatorError):
-            self.close()
-            return None
-
-    def close(self) -> None:
-        """Close the connection."""
-        if self._admin is not None:
-            with suppress(KafkaError, OSError):
-                self._admin.close()
-        self._admin = None

@@ -20,11 +20,11 @@ import confluent_kafka
 import pyarrow as pa
 
 from simulator.errors import UserError
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.connect import ClientCredentials
 from simulator.sinks.kafka.library import Future, IllegalStateError, KafkaError, UnknownError, for_code
 from simulator.sinks.kafka.producers import KILLED_WITHIN, LINGER_MS, ProducerApi, batch_outcome
 from simulator.sinks.kafka.sent_batches import AbortedBatch
-from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
 
 POLL = 0.1

@@ -18,9 +18,9 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote_plus, urlencode
 
 from simulator.errors import DeliveryError, SimulatorError, UserError, uri_without_secrets
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.library import AbstractTokenProvider, BrokerResponseError, KafkaError, UnknownError
-from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.sinks.tls import tls_context
+from simulator.sinks.schema_registry import tls_context
 from simulator.ticdc.changefeed import Sasl, Tls
 
 Option = object

@@ -15,10 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from simulator.sinks.kafka import library
+from simulator.sinks.kafka import KafkaSettings, library
 from simulator.sinks.kafka.connect import Option, client_options
 from simulator.sinks.kafka.sent_batches import AbortedBatch, SendOutcome, body
-from simulator.sinks.kafka.settings import KafkaSettings
 
 LINGER_MS = 20
 

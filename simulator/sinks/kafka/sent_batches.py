@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.sinks.kafka import library
 from simulator.sinks.kafka.connect import reason
 from simulator.sinks.records import PartitionRecords, sizes

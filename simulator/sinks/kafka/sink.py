@@ -14,7 +14,8 @@ from operator import itemgetter
 from typing import Any
 
 from simulator.errors import SimulatorError
-from simulator.quantities import counted
+from simulator.limits import counted
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import describe_topics, grow_topic
 from simulator.sinks.kafka.connect import reason, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
@@ -30,7 +31,6 @@ from simulator.sinks.kafka.sent_batches import (
     retry_batches,
     split_into_batches,
 )
-from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.latencies import Latencies, LatencyRecorder
 from simulator.sinks.records import (
     DeliveryReport,

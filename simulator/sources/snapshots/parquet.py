@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from simulator import files
 from simulator.errors import SnapshotError
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.sources.snapshots import streams
 from simulator.sources.snapshots.records import RawRows, unknown_column
 from simulator.sources.snapshots.streams import FilePart

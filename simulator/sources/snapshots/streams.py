@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from simulator import files, limits
 from simulator.errors import SnapshotError, UserError
-from simulator.quantities import counted, noun
+from simulator.limits import counted, noun
 from simulator.sources.snapshots import quoting
 
 BLOCK = 1 << 19

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from simulator.errors import ChangefeedError, did_you_mean, is_secret, uri_without_secrets
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.releases import Release, availability
 from simulator.releases.option_names import UNRELEASED
 from simulator.ticdc.changefeed import toml_file

@@ -22,7 +22,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from simulator.errors import DdlError, SchemaError
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action

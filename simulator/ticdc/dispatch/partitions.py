@@ -20,7 +20,7 @@ from simulator import limits
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import Crcs, crc32
 from simulator.errors import UserError
-from simulator.quantities import counted
+from simulator.limits import counted
 from simulator.ticdc import key_bytes
 from simulator.ticdc.dispatch.dispatchers import KEY, NULL, ROW_ID, SINGLE_COLUMN, TS, Hashing, json_texts, value_bytes
 from simulator.ticdc.dispatch.routing import Route

@@ -15,7 +15,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from simulator.errors import SchemaError, did_you_mean
-from simulator.nesting import TOO_DEEP
+from simulator.limits import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.ddl.defaults import default_text
 from simulator.tidb.ddl.key_definitions import build_checks, build_keys

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.errors import DdlError, SqlError
-from simulator.nesting import TOO_DEEP
+from simulator.limits import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.ddl.grammar import read_syntax
 from simulator.tidb.engine.context import StatementContext

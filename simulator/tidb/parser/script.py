@@ -17,7 +17,7 @@ from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import DdlError, SchemaError, SqlError, UserError
 from simulator.files import read_text
-from simulator.nesting import TOO_DEEP, allow_deep_nesting
+from simulator.limits import TOO_DEEP, allow_deep_nesting
 from simulator.tidb.parser.cursor import Cursor, Grammar, position
 from simulator.tidb.parser.operators import parse_bit_node, parse_node, parse_simple_node
 from simulator.tidb.parser.query import parse_subquery

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import DdlError, SchemaError, SqlError
-from simulator.nesting import TOO_DEEP
+from simulator.limits import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.parser import session

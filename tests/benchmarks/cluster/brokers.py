@@ -15,9 +15,9 @@ from support.processes import kill, members
 from simulator.broker.jars import find_java, kafka_jars
 from simulator.broker.processes import free_port
 from simulator.broker.server import properties
+from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import admin_client, is_answering
 from simulator.sinks.kafka.library import KafkaError
-from simulator.sinks.kafka.settings import KafkaSettings
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 

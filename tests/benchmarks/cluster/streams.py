@@ -16,9 +16,8 @@ from support.playing import BY_KEY
 
 from cluster.machines import BROKERS
 from simulator.reader.records import Record, read_records
-from simulator.sinks.kafka import library
+from simulator.sinks.kafka import KafkaSettings, library
 from simulator.sinks.kafka.admin import admin_client
-from simulator.sinks.kafka.settings import KafkaSettings
 
 SECONDS = 8
 """Of real time in which `load` and `diff` send."""

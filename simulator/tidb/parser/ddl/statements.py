@@ -15,7 +15,7 @@ from typing import NoReturn
 from sqlglot.tokens import Token
 
 from simulator.errors import DdlError, SchemaError, did_you_mean
-from simulator.nesting import TOO_DEEP
+from simulator.limits import TOO_DEEP
 from simulator.tidb.parser.cursor import NOT_WORDS, Cursor, position
 from simulator.tidb.parser.ddl import databases_and_tables, objects
 from simulator.tidb.parser.ddl.alter_table import parse_alter_table

@@ -18,6 +18,7 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.cells import stored_buffers
 from simulator.columns.change_frame import Ints, by_table, picked_values
+from simulator.releases import Release
 from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import (
@@ -28,7 +29,7 @@ from simulator.sinks.records import (
     Records,
     positions_by_partition,
 )
-from simulator.sinks.storage.settings import StorageSettings
+from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.cloud_storage import (
     METADATA,
     SCHEMA_FILE,
@@ -44,6 +45,22 @@ Directory = tuple[str, int, int | None]
 """The directory of a table, version and partition."""
 
 NO_TABLE = -1
+
+
+@dataclass(frozen=True)
+class StorageSettings:
+    """The storage, its layout, and the tables of the run."""
+
+    storage: Storage
+    release: Release
+    extension: str
+    """`.csv` or `.json`."""
+
+    tables: Sequence[StoredTable]
+    """Parallel to the run's physical tables; a changefeed that stays open appends to it."""
+
+    since: int = 0
+    """The checkpoint from which the changefeed goes on after a restart; 0 if it is new."""
 
 
 class StorageSink:

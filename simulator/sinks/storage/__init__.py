@@ -1,1 +1,0 @@
-"""The sink that writes files: csv or canal-json, schema files, the checkpoint."""
