@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from ssl import SSLContext
-from types import MappingProxyType
 
 from mysql_mimic import packets
 from mysql_mimic.auth import AuthInfo, Forbidden, IdentityProvider, Success
@@ -415,22 +414,20 @@ class ClientConnection(Connection):
 
 
 QUIT = b"\x01"
-COMMANDS: Mapping[bytes, Callable[[ClientConnection, bytes], Awaitable[None]]] = MappingProxyType(
-    {
-        b"\x02": ClientConnection.handle_init_db,
-        b"\x03": ClientConnection.handle_query,
-        b"\x04": ClientConnection.handle_field_list,
-        b"\x09": ClientConnection._statistics,
-        b"\x0e": ClientConnection.handle_ping,
-        b"\x11": ClientConnection.handle_change_user,
-        b"\x16": ClientConnection.handle_stmt_prepare,
-        b"\x17": ClientConnection.handle_stmt_execute,
-        b"\x18": ClientConnection.handle_stmt_send_long_data,
-        b"\x19": ClientConnection.handle_stmt_close,
-        b"\x1a": ClientConnection.handle_stmt_reset,
-        b"\x1b": ClientConnection._set_option,
-        b"\x1c": ClientConnection.handle_stmt_fetch,
-        b"\x1f": ClientConnection.handle_reset_connection,
-    }
-)
+COMMANDS: Mapping[bytes, Callable[[ClientConnection, bytes], Awaitable[None]]] = {
+    b"\x02": ClientConnection.handle_init_db,
+    b"\x03": ClientConnection.handle_query,
+    b"\x04": ClientConnection.handle_field_list,
+    b"\x09": ClientConnection._statistics,
+    b"\x0e": ClientConnection.handle_ping,
+    b"\x11": ClientConnection.handle_change_user,
+    b"\x16": ClientConnection.handle_stmt_prepare,
+    b"\x17": ClientConnection.handle_stmt_execute,
+    b"\x18": ClientConnection.handle_stmt_send_long_data,
+    b"\x19": ClientConnection.handle_stmt_close,
+    b"\x1a": ClientConnection.handle_stmt_reset,
+    b"\x1b": ClientConnection._set_option,
+    b"\x1c": ClientConnection.handle_stmt_fetch,
+    b"\x1f": ClientConnection.handle_reset_connection,
+}
 """By the first byte of the packet (tidb pkg/server/conn.go, dispatch)."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import MappingProxyType
 
 from mysql_mimic.types import ColumnType
 
@@ -27,16 +26,14 @@ TEXTS = (
     ColumnType.JSON,
 )
 
-INTEGERS: Mapping[int, tuple[str, str]] = MappingProxyType(
-    {
-        ColumnType.TINY: ("<b", "<B"),
-        ColumnType.SHORT: ("<h", "<H"),
-        ColumnType.YEAR: ("<h", "<H"),
-        ColumnType.INT24: ("<i", "<I"),
-        ColumnType.LONG: ("<i", "<I"),
-        ColumnType.LONGLONG: ("<q", "<Q"),
-    }
-)
+INTEGERS: Mapping[int, tuple[str, str]] = {
+    ColumnType.TINY: ("<b", "<B"),
+    ColumnType.SHORT: ("<h", "<H"),
+    ColumnType.YEAR: ("<h", "<H"),
+    ColumnType.INT24: ("<i", "<I"),
+    ColumnType.LONG: ("<i", "<I"),
+    ColumnType.LONGLONG: ("<q", "<Q"),
+}
 """The formats of signed and unsigned integers by type."""
 
 ParameterTypes = tuple[tuple[int, int], ...]
@@ -178,16 +175,14 @@ def _read_time(reader: Reader) -> Node:
     return Literal("string", text, "utf8mb4")
 
 
-READERS: Mapping[int, Callable[[Reader], Node]] = MappingProxyType(
-    {
-        ColumnType.NULL: lambda reader: Literal("null"),
-        ColumnType.FLOAT: _read_float,
-        ColumnType.DOUBLE: lambda reader: _float(reader.floating("<d")),
-        ColumnType.DECIMAL: lambda reader: signed(reader.text().decode("ascii", "replace"), "decimal"),
-        ColumnType.NEWDECIMAL: lambda reader: signed(reader.text().decode("ascii", "replace"), "decimal"),
-        ColumnType.DATE: _read_datetime,
-        ColumnType.DATETIME: _read_datetime,
-        ColumnType.TIMESTAMP: _read_datetime,
-        ColumnType.TIME: _read_time,
-    }
-)
+READERS: Mapping[int, Callable[[Reader], Node]] = {
+    ColumnType.NULL: lambda reader: Literal("null"),
+    ColumnType.FLOAT: _read_float,
+    ColumnType.DOUBLE: lambda reader: _float(reader.floating("<d")),
+    ColumnType.DECIMAL: lambda reader: signed(reader.text().decode("ascii", "replace"), "decimal"),
+    ColumnType.NEWDECIMAL: lambda reader: signed(reader.text().decode("ascii", "replace"), "decimal"),
+    ColumnType.DATE: _read_datetime,
+    ColumnType.DATETIME: _read_datetime,
+    ColumnType.TIMESTAMP: _read_datetime,
+    ColumnType.TIME: _read_time,
+}

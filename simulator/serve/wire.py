@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from types import MappingProxyType
 
 from mysql_mimic.auth import (
     AuthInfo,
@@ -124,22 +123,20 @@ def _time(text: bytes) -> bytes:
     return bytes([8]) + head if days or hours or minutes or seconds else b"\0"
 
 
-BINARY: Mapping[int, Callable[[bytes], bytes]] = MappingProxyType(
-    {
-        ColumnType.TINY: _integer(1),
-        ColumnType.SHORT: _integer(2),
-        ColumnType.YEAR: _integer(2),
-        ColumnType.INT24: _integer(4),
-        ColumnType.LONG: _integer(4),
-        ColumnType.LONGLONG: _integer(8),
-        ColumnType.FLOAT: lambda text: struct.pack("<f", float(text)),
-        ColumnType.DOUBLE: lambda text: struct.pack("<d", float(text)),
-        ColumnType.DATE: _datetime,
-        ColumnType.DATETIME: _datetime,
-        ColumnType.TIMESTAMP: _datetime,
-        ColumnType.TIME: _time,
-    }
-)
+BINARY: Mapping[int, Callable[[bytes], bytes]] = {
+    ColumnType.TINY: _integer(1),
+    ColumnType.SHORT: _integer(2),
+    ColumnType.YEAR: _integer(2),
+    ColumnType.INT24: _integer(4),
+    ColumnType.LONG: _integer(4),
+    ColumnType.LONGLONG: _integer(8),
+    ColumnType.FLOAT: lambda text: struct.pack("<f", float(text)),
+    ColumnType.DOUBLE: lambda text: struct.pack("<d", float(text)),
+    ColumnType.DATE: _datetime,
+    ColumnType.DATETIME: _datetime,
+    ColumnType.TIMESTAMP: _datetime,
+    ColumnType.TIME: _time,
+}
 """Encoders of a value's text by type; other types are sent as their text."""
 
 

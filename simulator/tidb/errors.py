@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
-from types import MappingProxyType
 from typing import NamedTuple
 
 from simulator.errors import CodedError, DdlError, SchemaError, SqlError
@@ -31,7 +30,7 @@ def _read_errors() -> Iterator[tuple[int, KnownError]]:
             yield int(number), KnownError(state, text)
 
 
-ERRORS = MappingProxyType(dict(_read_errors()))
+ERRORS = dict(_read_errors())
 """By number."""
 
 

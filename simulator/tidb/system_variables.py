@@ -11,7 +11,6 @@ import csv
 import re
 from collections.abc import Callable, Mapping
 from importlib import resources
-from types import MappingProxyType
 from typing import NamedTuple
 
 from simulator.tidb.errors import sql_error, sql_error_with_text
@@ -47,7 +46,7 @@ def _read_variables() -> Mapping[str, SystemVariable]:
         }
 
 
-VARIABLES = MappingProxyType(_read_variables())
+VARIABLES = _read_variables()
 """By name in lower case. `-` among the accepted words is the empty one."""
 
 
@@ -146,27 +145,24 @@ def _mpp(shown: str, options: str, words: tuple[str, ...]) -> Callable[[str, str
     return validate
 
 
-VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
-    {
-        "tx_isolation": _isolation,
-        "transaction_isolation": _isolation,
-        "tx_isolation_one_shot": lambda name, value: _isolation("transaction_isolation", value),
-        "last_insert_id": _insert_id,
-        "insert_id": _insert_id,
-        "max_allowed_packet": _session_is_read_only,
-        **dict.fromkeys(
-            ("autocommit", "foreign_key_checks", "tidb_enable_check_constraint", "tidb_translate_softdelete_sql"),
-            _boolean,
-        ),
-        **{f"character_set_{each}": _charset for each in ("client", "results", "connection", "database", "server")},
-        **{f"collation_{each}": _collation for each in ("connection", "database", "server")},
-        "default_collation_for_utf8mb4": _default_collation,
-        "mpp_version": _mpp("{}", "-1 (unspecified), 0, 1, 2", ("-1", "0", "1", "2", "UNSPECIFIED")),
-        "mpp_exchange_compression_mode": _mpp(
-            "`{}`", "NONE, FAST, HIGH_COMPRESSION, UNSPECIFIED", ("NONE", "FAST", "HIGH_COMPRESSION", "UNSPECIFIED")
-        ),
-    }
-)
+VALIDATORS: Mapping[str, Callable[[str, str], str]] = {
+    "tx_isolation": _isolation,
+    "transaction_isolation": _isolation,
+    "tx_isolation_one_shot": lambda name, value: _isolation("transaction_isolation", value),
+    "last_insert_id": _insert_id,
+    "insert_id": _insert_id,
+    "max_allowed_packet": _session_is_read_only,
+    **dict.fromkeys(
+        ("autocommit", "foreign_key_checks", "tidb_enable_check_constraint", "tidb_translate_softdelete_sql"), _boolean
+    ),
+    **{f"character_set_{each}": _charset for each in ("client", "results", "connection", "database", "server")},
+    **{f"collation_{each}": _collation for each in ("connection", "database", "server")},
+    "default_collation_for_utf8mb4": _default_collation,
+    "mpp_version": _mpp("{}", "-1 (unspecified), 0, 1, 2", ("-1", "0", "1", "2", "UNSPECIFIED")),
+    "mpp_exchange_compression_mode": _mpp(
+        "`{}`", "NONE, FAST, HIGH_COMPRESSION, UNSPECIFIED", ("NONE", "FAST", "HIGH_COMPRESSION", "UNSPECIFIED")
+    ),
+}
 """Variables with a rule of their own."""
 
 
@@ -188,27 +184,25 @@ _OTHER_DATABASES = (
     "NO_FIELD_OPTIONS",
 )
 
-COMBINED_MODES = MappingProxyType(
-    {
-        "ANSI": ("REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"),
-        "DB2": _OTHER_DATABASES,
-        "MSSQL": _OTHER_DATABASES,
-        "POSTGRESQL": _OTHER_DATABASES,
-        "MAXDB": (*_OTHER_DATABASES, "NO_AUTO_CREATE_USER"),
-        "ORACLE": (*_OTHER_DATABASES, "NO_AUTO_CREATE_USER"),
-        "MYSQL323": ("MYSQL323", "HIGH_NOT_PRECEDENCE"),
-        "MYSQL40": ("MYSQL40", "HIGH_NOT_PRECEDENCE"),
-        "TRADITIONAL": (
-            "STRICT_TRANS_TABLES",
-            "STRICT_ALL_TABLES",
-            "NO_ZERO_IN_DATE",
-            "NO_ZERO_DATE",
-            "ERROR_FOR_DIVISION_BY_ZERO",
-            "NO_AUTO_CREATE_USER",
-            "NO_ENGINE_SUBSTITUTION",
-        ),
-    }
-)
+COMBINED_MODES = {
+    "ANSI": ("REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"),
+    "DB2": _OTHER_DATABASES,
+    "MSSQL": _OTHER_DATABASES,
+    "POSTGRESQL": _OTHER_DATABASES,
+    "MAXDB": (*_OTHER_DATABASES, "NO_AUTO_CREATE_USER"),
+    "ORACLE": (*_OTHER_DATABASES, "NO_AUTO_CREATE_USER"),
+    "MYSQL323": ("MYSQL323", "HIGH_NOT_PRECEDENCE"),
+    "MYSQL40": ("MYSQL40", "HIGH_NOT_PRECEDENCE"),
+    "TRADITIONAL": (
+        "STRICT_TRANS_TABLES",
+        "STRICT_ALL_TABLES",
+        "NO_ZERO_IN_DATE",
+        "NO_ZERO_DATE",
+        "ERROR_FOR_DIVISION_BY_ZERO",
+        "NO_AUTO_CREATE_USER",
+        "NO_ENGINE_SUBSTITUTION",
+    ),
+}
 """Modes that stand for several others, which are listed before them."""
 
 READING_MODES = frozenset(

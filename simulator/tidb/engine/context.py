@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from random import Random
-from types import MappingProxyType
 from typing import Any
 
 from simulator.errors import SqlError
@@ -161,18 +160,14 @@ def current_ts(session: Session) -> int:
     return 0 if session.transaction is None else session.transaction.start_ts
 
 
-COMPUTED: Mapping[str, Callable[[Session, Any], str]] = MappingProxyType(
-    {
-        "timestamp": lambda session, context: (
-            f"{clock.statement_micros(session.settings, context.now_ms) / 1_000_000:.6f}"
-        ),
-        "version": lambda session, context: server_version(session.database.release),
-        "version_comment": lambda session, context: version_comment(session.database.release),
-        "tidb_current_ts": lambda session, context: str(current_ts(session)),
-        "warning_count": lambda session, context: str(len(session.settings.last.warnings)),
-        "error_count": lambda session, context: str(int(session.settings.last.error is not None)),
-    }
-)
+COMPUTED: Mapping[str, Callable[[Session, Any], str]] = {
+    "timestamp": lambda session, context: f"{clock.statement_micros(session.settings, context.now_ms) / 1_000_000:.6f}",
+    "version": lambda session, context: server_version(session.database.release),
+    "version_comment": lambda session, context: version_comment(session.database.release),
+    "tidb_current_ts": lambda session, context: str(current_ts(session)),
+    "warning_count": lambda session, context: str(len(session.settings.last.warnings)),
+    "error_count": lambda session, context: str(int(session.settings.last.error is not None)),
+}
 """System variables whose value depends on the clock, the release or the last statement."""
 
 

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from simulator.errors import DdlError, SqlError
@@ -129,15 +128,13 @@ def _change_rows(session: Session, statement: syntax.RowStatement | LoadFile) ->
     return replace(outcome, events=committed)
 
 
-ROW_STATEMENTS: Mapping[type, Callable[[Any, StatementContext], StatementOutcome]] = MappingProxyType(
-    {
-        syntax.Insert: insert,
-        syntax.Update: update,
-        syntax.Delete: delete,
-        syntax.RecoverValues: recover_values,
-        LoadFile: load_data,
-    }
-)
+ROW_STATEMENTS: Mapping[type, Callable[[Any, StatementContext], StatementOutcome]] = {
+    syntax.Insert: insert,
+    syntax.Update: update,
+    syntax.Delete: delete,
+    syntax.RecoverValues: recover_values,
+    LoadFile: load_data,
+}
 
 
 def _keep_given_id(context: StatementContext) -> None:

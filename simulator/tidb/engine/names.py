@@ -14,7 +14,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from simulator import tso
@@ -168,36 +167,32 @@ def _moment(value: bytes) -> str:
     return parse_printed_moment(value.decode())
 
 
-READERS: Mapping[str, tuple[Callable[[bytes], Any], Expression]] = MappingProxyType(
-    {
-        "string": (_text, Expression(fixed(None), "string", coercibility=2)),
-        "hex": (
-            lambda value: value.decode("latin-1"),
-            Expression(fixed(None), "string", "binary", coercibility=2, is_binary=True),
-        ),
-        "integer": (int, Expression(fixed(None), "int")),
-        "unsigned": (int, Expression(fixed(None), "uint")),
-        "decimal": (lambda value: Decimal(value.decode()), Expression(fixed(None), "decimal")),
-        "float": (float, Expression(fixed(None), "real")),
-        "date": (_moment, Expression(fixed(None), "date")),
-        "timestamp": (_moment, Expression(fixed(None), "datetime")),
-        "time": (lambda value: duration_micros(value.decode()), Expression(fixed(None), "time")),
-    }
-)
+READERS: Mapping[str, tuple[Callable[[bytes], Any], Expression]] = {
+    "string": (_text, Expression(fixed(None), "string", coercibility=2)),
+    "hex": (
+        lambda value: value.decode("latin-1"),
+        Expression(fixed(None), "string", "binary", coercibility=2, is_binary=True),
+    ),
+    "integer": (int, Expression(fixed(None), "int")),
+    "unsigned": (int, Expression(fixed(None), "uint")),
+    "decimal": (lambda value: Decimal(value.decode()), Expression(fixed(None), "decimal")),
+    "float": (float, Expression(fixed(None), "real")),
+    "date": (_moment, Expression(fixed(None), "date")),
+    "timestamp": (_moment, Expression(fixed(None), "datetime")),
+    "time": (lambda value: duration_micros(value.decode()), Expression(fixed(None), "time")),
+}
 """By the kind of a variable: what returns its value, and what an expression with it is like."""
 
-KINDS = MappingProxyType(
-    {
-        "bool": "integer",
-        "int": "integer",
-        "uint": "unsigned",
-        "decimal": "decimal",
-        "real": "float",
-        "date": "date",
-        "datetime": "timestamp",
-        "time": "time",
-    }
-)
+KINDS = {
+    "bool": "integer",
+    "int": "integer",
+    "uint": "unsigned",
+    "decimal": "decimal",
+    "real": "float",
+    "date": "date",
+    "datetime": "timestamp",
+    "time": "time",
+}
 """The kind of a variable by that of its value; `string` for other kinds, `hex` for a binary string."""
 
 

@@ -7,7 +7,6 @@ pkg/server/internal/column/convert.go ConvertColumnInfo, column.go Info.Dump, du
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TypeAlias, Union
 
 import pyarrow as pa
@@ -128,25 +127,23 @@ VAR_STRING, STRING, NULL = 253, 254, 6
 ANY_DECIMALS = 31
 """The digits behind the point of a type that has no fixed number of them (mysql.NotFixedDec)."""
 
-COLLATION_IDS = MappingProxyType(
-    {
-        "gbk_chinese_ci": 28,
-        "utf8_general_ci": 33,
-        "utf8mb4_general_ci": 45,
-        "utf8mb4_bin": 46,
-        "latin1_bin": 47,
-        "binary": 63,
-        "ascii_bin": 65,
-        "utf8_bin": 83,
-        "gbk_bin": 87,
-        "utf8_unicode_ci": 192,
-        "utf8mb4_unicode_ci": 224,
-        "gb18030_chinese_ci": 248,
-        "gb18030_bin": 249,
-        "utf8mb4_0900_ai_ci": 255,
-        "utf8mb4_0900_bin": 309,
-    }
-)
+COLLATION_IDS = {
+    "gbk_chinese_ci": 28,
+    "utf8_general_ci": 33,
+    "utf8mb4_general_ci": 45,
+    "utf8mb4_bin": 46,
+    "latin1_bin": 47,
+    "binary": 63,
+    "ascii_bin": 65,
+    "utf8_bin": 83,
+    "gbk_bin": 87,
+    "utf8_unicode_ci": 192,
+    "utf8mb4_unicode_ci": 224,
+    "gb18030_chinese_ci": 248,
+    "gb18030_bin": 249,
+    "utf8mb4_0900_ai_ci": 255,
+    "utf8mb4_0900_bin": 309,
+}
 """The numbers of TiDB's collations (tidb pkg/parser/charset/charset.go), in their order."""
 
 

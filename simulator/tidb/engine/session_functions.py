@@ -10,7 +10,6 @@ import hashlib
 import random
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 from simulator import tso
@@ -298,48 +297,46 @@ def _constant_number(number: int) -> Function:
 
 NOW = ("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE")
 
-SESSION_FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        **{name: _datetime(name, _local) for name in NOW},
-        **dict.fromkeys(("CURDATE", "CURRENT_DATE"), _date(_local)),
-        **{name: _time(name, _local) for name in ("CURTIME", "CURRENT_TIME")},
-        "UTC_TIMESTAMP": _datetime("UTC_TIMESTAMP", _in_utc),
-        "UTC_DATE": _date(_in_utc),
-        "UTC_TIME": _time("UTC_TIME", _in_utc),
-        **dict.fromkeys(("DATABASE", "SCHEMA"), _session_text(lambda session: session.settings.database or None)),
-        "VERSION": _session_text(lambda session: server_version(session.database.release)),
-        "TIDB_VERSION": _session_text(lambda session: tidb_version(session.database.release)),
-        "CURRENT_ROLE": _session_text(lambda session: "NONE"),
-        "CURRENT_RESOURCE_GROUP": _session_text(lambda session: "default"),
-        "CURRENT_USER": _session_text(lambda session: session.settings.account),
-        **dict.fromkeys(("USER", "SESSION_USER", "SYSTEM_USER"), _session_text(lambda session: session.settings.user)),
-        "CONNECTION_ID": _session_number(lambda session: session.settings.connection_id),
-        "ROW_COUNT": _session_number(lambda session: session.settings.last.affected, "int"),
-        "FOUND_ROWS": _session_number(lambda session: session.settings.last.found),
-        "TIDB_CURRENT_TSO": _session_number(current_ts),
-        "TIDB_IS_DDL_OWNER": _constant_number(1),
-        "TIDB_PARSE_TSO": Function(1, 1, _parse_tso),
-        "TIDB_PARSE_TSO_LOGICAL": Function(1, 1, _parse_tso_logical),
-        "LAST_INSERT_ID": Function(0, 1, _last_insert_id),
-        "RAND": Function(0, 1, _rand, is_random=True),
-        "UUID": Function(0, 0, lambda: Expression(_uuid, "string"), is_random=True),
-        "RANDOM_BYTES": Function(1, 1, _random_bytes, is_random=True),
-        "SLEEP": Function(1, 1, _sleep, is_random=True),
-        "GET_LOCK": Function(2, 2, _get_lock, is_random=True),
-        "RELEASE_LOCK": _of_lock(lambda session, name: session.database.named_locks.release(name, session)),
-        "IS_FREE_LOCK": _of_lock(lambda session, name: int(session.database.named_locks.holder(name) is None)),
-        "IS_USED_LOCK": _of_lock(lambda session, name: session.database.named_locks.user(name)),
-        "RELEASE_ALL_LOCKS": Function(
-            0,
-            0,
-            lambda: Expression(
-                lambda row, context: context.session.database.named_locks.release_all(context.session),  # type: ignore[attr-defined]
-                "int",
-            ),
-            is_random=True,
+SESSION_FUNCTIONS: Mapping[str, Function] = {
+    **{name: _datetime(name, _local) for name in NOW},
+    **dict.fromkeys(("CURDATE", "CURRENT_DATE"), _date(_local)),
+    **{name: _time(name, _local) for name in ("CURTIME", "CURRENT_TIME")},
+    "UTC_TIMESTAMP": _datetime("UTC_TIMESTAMP", _in_utc),
+    "UTC_DATE": _date(_in_utc),
+    "UTC_TIME": _time("UTC_TIME", _in_utc),
+    **dict.fromkeys(("DATABASE", "SCHEMA"), _session_text(lambda session: session.settings.database or None)),
+    "VERSION": _session_text(lambda session: server_version(session.database.release)),
+    "TIDB_VERSION": _session_text(lambda session: tidb_version(session.database.release)),
+    "CURRENT_ROLE": _session_text(lambda session: "NONE"),
+    "CURRENT_RESOURCE_GROUP": _session_text(lambda session: "default"),
+    "CURRENT_USER": _session_text(lambda session: session.settings.account),
+    **dict.fromkeys(("USER", "SESSION_USER", "SYSTEM_USER"), _session_text(lambda session: session.settings.user)),
+    "CONNECTION_ID": _session_number(lambda session: session.settings.connection_id),
+    "ROW_COUNT": _session_number(lambda session: session.settings.last.affected, "int"),
+    "FOUND_ROWS": _session_number(lambda session: session.settings.last.found),
+    "TIDB_CURRENT_TSO": _session_number(current_ts),
+    "TIDB_IS_DDL_OWNER": _constant_number(1),
+    "TIDB_PARSE_TSO": Function(1, 1, _parse_tso),
+    "TIDB_PARSE_TSO_LOGICAL": Function(1, 1, _parse_tso_logical),
+    "LAST_INSERT_ID": Function(0, 1, _last_insert_id),
+    "RAND": Function(0, 1, _rand, is_random=True),
+    "UUID": Function(0, 0, lambda: Expression(_uuid, "string"), is_random=True),
+    "RANDOM_BYTES": Function(1, 1, _random_bytes, is_random=True),
+    "SLEEP": Function(1, 1, _sleep, is_random=True),
+    "GET_LOCK": Function(2, 2, _get_lock, is_random=True),
+    "RELEASE_LOCK": _of_lock(lambda session, name: session.database.named_locks.release(name, session)),
+    "IS_FREE_LOCK": _of_lock(lambda session, name: int(session.database.named_locks.holder(name) is None)),
+    "IS_USED_LOCK": _of_lock(lambda session, name: session.database.named_locks.user(name)),
+    "RELEASE_ALL_LOCKS": Function(
+        0,
+        0,
+        lambda: Expression(
+            lambda row, context: context.session.database.named_locks.release_all(context.session),  # type: ignore[attr-defined]
+            "int",
         ),
-    }
-)
+        is_random=True,
+    ),
+}
 """By TiDB's names, beside `expressions.registry.FUNCTIONS`."""
 
 UNIX_TIMESTAMP = Function(0, 0, _unix_timestamp)

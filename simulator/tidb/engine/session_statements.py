@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from simulator.errors import SqlError
@@ -101,7 +100,7 @@ def _variable_literal(settings: SqlSession, name: str) -> syntax.Node:
     return syntax.Unary("-", literal) if digits.startswith("-") else literal
 
 
-NUMBERS = MappingProxyType({"integer": "integer", "unsigned": "integer", "decimal": "decimal", "float": "float"})
+NUMBERS = {"integer": "integer", "unsigned": "integer", "decimal": "decimal", "float": "float"}
 """The kinds of numbers of literals by those of variables."""
 
 
@@ -228,20 +227,18 @@ def _ignore(statement: syntax.IgnoredStatement, session: Session) -> Outcome:
     return StatementOutcome()
 
 
-STATEMENTS: Mapping[type, Callable[[Any, Session], Outcome]] = MappingProxyType(
-    {
-        syntax.Begin: _begin,
-        syntax.Commit: _commit,
-        syntax.Rollback: _rollback,
-        syntax.Savepoint: _savepoint,
-        syntax.ReleaseSavepoint: _release_savepoint,
-        syntax.Use: _use,
-        syntax.SetVariables: _set,
-        syntax.Prepare: prepare,
-        syntax.Deallocate: deallocate,
-        syntax.IgnoredStatement: _ignore,
-        syntax.Do: _do,
-        Show: _show,
-        LoadData: _load_data,
-    }
-)
+STATEMENTS: Mapping[type, Callable[[Any, Session], Outcome]] = {
+    syntax.Begin: _begin,
+    syntax.Commit: _commit,
+    syntax.Rollback: _rollback,
+    syntax.Savepoint: _savepoint,
+    syntax.ReleaseSavepoint: _release_savepoint,
+    syntax.Use: _use,
+    syntax.SetVariables: _set,
+    syntax.Prepare: prepare,
+    syntax.Deallocate: deallocate,
+    syntax.IgnoredStatement: _ignore,
+    syntax.Do: _do,
+    Show: _show,
+    LoadData: _load_data,
+}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
@@ -19,13 +18,11 @@ from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.system_variables import VARIABLES
 
-NOOP_VARIABLES = MappingProxyType(
-    {
-        **dict.fromkeys(("tx_read_only", "transaction_read_only", "read_only", "super_read_only"), "READ ONLY"),
-        "offline_mode": "OFFLINE MODE",
-        "sql_auto_is_null": "sql_auto_is_null",
-    }
-)
+NOOP_VARIABLES = {
+    **dict.fromkeys(("tx_read_only", "transaction_read_only", "read_only", "super_read_only"), "READ ONLY"),
+    "offline_mode": "OFFLINE MODE",
+    "sql_auto_is_null": "sql_auto_is_null",
+}
 """Variables that do nothing in TiDB, which may be ON only if tidb_enable_noop_functions is, and their names in the error."""
 
 INSTANCE_VARIABLES = frozenset(

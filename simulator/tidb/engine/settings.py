@@ -10,7 +10,6 @@ from __future__ import annotations
 import zoneinfo
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from simulator.errors import DdlError, SqlError
@@ -123,12 +122,10 @@ class Process(NamedTuple):
     statement: str | None
 
 
-FIXED_VALUES = MappingProxyType({"tidb_opt_write_row_id": "OFF"})
+FIXED_VALUES = {"tidb_opt_write_row_id": "OFF"}
 """Variables with an effect on rows that is not simulated: other values are refused."""
 
-ALIASES_OF_VARIABLES = MappingProxyType(
-    {"tx_isolation": "transaction_isolation", "tx_read_only": "transaction_read_only"}
-)
+ALIASES_OF_VARIABLES = {"tx_isolation": "transaction_isolation", "tx_read_only": "transaction_read_only"}
 """Other names of variables."""
 
 EARLIEST_ZONE, LATEST_ZONE = -(12 * 60 + 59), 14 * 60
@@ -324,32 +321,28 @@ def _connection_collation(session: SqlSession, name: str, value: str) -> SqlSess
     return replace(session, settings={**session.settings, name: collation, "character_set_connection": charset})
 
 
-FLAGS = MappingProxyType(
-    {
-        "autocommit": "autocommit",
-        "foreign_key_checks": "foreign_key_checks",
-        "tidb_enable_check_constraint": "check_constraints",
-        "tidb_translate_softdelete_sql": "soft_deletes",
-    }
-)
+FLAGS = {
+    "autocommit": "autocommit",
+    "foreign_key_checks": "foreign_key_checks",
+    "tidb_enable_check_constraint": "check_constraints",
+    "tidb_translate_softdelete_sql": "soft_deletes",
+}
 """The fields of SqlSession that hold boolean variables."""
 
-EFFECTIVE: Mapping[str, tuple[Setter, str]] = MappingProxyType(
-    {
-        "sql_mode": (_sql_mode, ",".join(DEFAULT_SQL_MODE)),
-        "time_zone": (_time_zone, "SYSTEM"),
-        "timestamp": (_timestamp, "0"),
-        "autocommit": (_flag, "ON"),
-        "foreign_key_checks": (_flag, "ON"),
-        "tidb_enable_check_constraint": (_flag, "OFF"),
-        "tidb_translate_softdelete_sql": (_flag, "ON"),
-        "last_insert_id": (_last_insert_id, "0"),
-        "identity": (_last_insert_id, "0"),
-        "character_set_connection": (_connection_charset, "utf8mb4"),
-        "collation_connection": (_connection_collation, "utf8mb4_bin"),
-    }
-)
+EFFECTIVE: Mapping[str, tuple[Setter, str]] = {
+    "sql_mode": (_sql_mode, ",".join(DEFAULT_SQL_MODE)),
+    "time_zone": (_time_zone, "SYSTEM"),
+    "timestamp": (_timestamp, "0"),
+    "autocommit": (_flag, "ON"),
+    "foreign_key_checks": (_flag, "ON"),
+    "tidb_enable_check_constraint": (_flag, "OFF"),
+    "tidb_translate_softdelete_sql": (_flag, "ON"),
+    "last_insert_id": (_last_insert_id, "0"),
+    "identity": (_last_insert_id, "0"),
+    "character_set_connection": (_connection_charset, "utf8mb4"),
+    "collation_connection": (_connection_collation, "utf8mb4_bin"),
+}
 """Setters and defaults of the variables that have an effect on rows."""
 
-NAMES: Mapping[str, Setter] = MappingProxyType({"names": _names, "charset": _names})
+NAMES: Mapping[str, Setter] = {"names": _names, "charset": _names}
 """SET NAMES and SET CHARACTER SET."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from types import MappingProxyType
 from typing import NamedTuple
 
 from simulator.tidb.ddl.catalog import DatabaseInfo, object_key
@@ -266,36 +265,34 @@ def _keywords(context: StatementContext) -> Iterator[Row]:
     yield from sorted(words.items())
 
 
-ROWS: Mapping[str, Rows] = MappingProxyType(
-    {
-        "SCHEMATA": _schemata,
-        "TABLES": _table_rows,
-        "STATISTICS": _of_tables(system_columns.statistics_rows),
-        "TIDB_INDEXES": _of_tables(system_columns.tidb_index_rows),
-        "KEY_COLUMN_USAGE": _of_tables(system_columns.key_column_rows),
-        "TABLE_CONSTRAINTS": _of_tables(system_columns.constraint_rows),
-        "REFERENTIAL_CONSTRAINTS": _of_tables(system_columns.reference_rows),
-        "CHECK_CONSTRAINTS": _of_tables(system_columns.check_rows),
-        "PARTITIONS": _of_tables(_partitions),
-        "VIEWS": _views,
-        "SEQUENCES": _sequences,
-        "SESSION_VARIABLES": _variables,
-        "KEYWORDS": _keywords,
-        "CHARACTER_SETS": character_sets,
-        "COLLATIONS": collations,
-        "COLLATION_CHARACTER_SET_APPLICABILITY": collation_charsets,
-        "ENGINES": engines,
-        "PROCESSLIST": processes,
-        "USER_PRIVILEGES": user_privileges,
-        **dict.fromkeys(
-            (
-                *("ROUTINES", "PARAMETERS", "TRIGGERS", "EVENTS", "PLUGINS", "TABLESPACES"),
-                *("SCHEMA_PRIVILEGES", "TABLE_PRIVILEGES", "COLUMN_PRIVILEGES"),
-            ),
-            _none,
+ROWS: Mapping[str, Rows] = {
+    "SCHEMATA": _schemata,
+    "TABLES": _table_rows,
+    "STATISTICS": _of_tables(system_columns.statistics_rows),
+    "TIDB_INDEXES": _of_tables(system_columns.tidb_index_rows),
+    "KEY_COLUMN_USAGE": _of_tables(system_columns.key_column_rows),
+    "TABLE_CONSTRAINTS": _of_tables(system_columns.constraint_rows),
+    "REFERENTIAL_CONSTRAINTS": _of_tables(system_columns.reference_rows),
+    "CHECK_CONSTRAINTS": _of_tables(system_columns.check_rows),
+    "PARTITIONS": _of_tables(_partitions),
+    "VIEWS": _views,
+    "SEQUENCES": _sequences,
+    "SESSION_VARIABLES": _variables,
+    "KEYWORDS": _keywords,
+    "CHARACTER_SETS": character_sets,
+    "COLLATIONS": collations,
+    "COLLATION_CHARACTER_SET_APPLICABILITY": collation_charsets,
+    "ENGINES": engines,
+    "PROCESSLIST": processes,
+    "USER_PRIVILEGES": user_privileges,
+    **dict.fromkeys(
+        (
+            *("ROUTINES", "PARAMETERS", "TRIGGERS", "EVENTS", "PLUGINS", "TABLESPACES"),
+            *("SCHEMA_PRIVILEGES", "TABLE_PRIVILEGES", "COLUMN_PRIVILEGES"),
         ),
-    }
-)
+        _none,
+    ),
+}
 """By the names of the tables but COLUMNS, which has those of views, too."""
 
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
-from types import MappingProxyType
 from typing import TypeVar
 
 from sqlglot.tokens import Token, TokenType
@@ -44,7 +43,7 @@ def _boundary_pattern(quoted: str) -> re.Pattern[str]:
     )
 
 
-BOUNDARIES = MappingProxyType({True: _boundary_pattern(ESCAPED), False: _boundary_pattern(PLAIN)})
+BOUNDARIES = {True: _boundary_pattern(ESCAPED), False: _boundary_pattern(PLAIN)}
 """By whether a backslash is an escape character."""
 
 NO_ESCAPES = "NO_BACKSLASH_ESCAPES"

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from types import MappingProxyType
 
 from msgspec.structs import replace
 from sqlglot.tokens import Token, TokenType
@@ -60,16 +59,11 @@ DML_PARSERS: dict[str, SqlParser] = {
 }
 """Parsers that begin after the words."""
 
-PARSERS: Mapping[Phrase, tuple[bool, SqlParser]] = MappingProxyType(
-    {
-        **ddl.PARSERS,
-        **{
-            tuple(text.split()): (True, parser)
-            for text, parser in (*DML_PARSERS.items(), *session.AFTER_PHRASE.items())
-        },
-        **{tuple(text.split()): (False, parser) for text, parser in session.FROM_PHRASE.items()},
-    }
-)
+PARSERS: Mapping[Phrase, tuple[bool, SqlParser]] = {
+    **ddl.PARSERS,
+    **{tuple(text.split()): (True, parser) for text, parser in (*DML_PARSERS.items(), *session.AFTER_PHRASE.items())},
+    **{tuple(text.split()): (False, parser) for text, parser in session.FROM_PHRASE.items()},
+}
 """By phrase: whether the parser begins after it, and the parser."""
 
 NEXT_WORDS = next_words(PARSERS)

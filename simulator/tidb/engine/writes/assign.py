@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from types import MappingProxyType
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.datums.cast import cast_value
@@ -359,15 +358,15 @@ def quick_casts(type: ColumnType) -> Mapping[str, QuickCast]:
     """Return the quick casts to a type by the kind of datum. Any other value has `cast_value`."""
     if type.name in INTEGER_BITS:
         low, high = bounds(type)
-        return MappingProxyType({"int": lambda body: body if low <= int(body) <= high else None})
+        return {"int": lambda body: body if low <= int(body) <= high else None}
     if type.name == "varchar" and type.charset in PLAIN_CHARSETS:
         length = type.length
-        return MappingProxyType({"string": lambda body: body if len(body) <= length and body.isascii() else None})
+        return {"string": lambda body: body if len(body) <= length and body.isascii() else None}
     if type.name == "date":
-        return MappingProxyType({"string": _matching(_DATE)})
+        return {"string": _matching(_DATE)}
     if type.name == "datetime" and type.decimal <= 0:
-        return MappingProxyType({"string": _matching(_MOMENT)})
-    return MappingProxyType({})
+        return {"string": _matching(_MOMENT)}
+    return {}
 
 
 def _matching(pattern: re.Pattern[bytes]) -> QuickCast:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import product
-from types import MappingProxyType
 from typing import NoReturn
 
 from sqlglot.tokens import Token
@@ -83,14 +82,12 @@ FROM_PHRASE: Mapping[str, DdlParser] = {
 }
 """Parsers that begin with the phrase itself."""
 
-PARSERS: Mapping[Phrase, tuple[bool, DdlParser]] = MappingProxyType(
-    {
-        phrase: (after_phrase, parser)
-        for after_phrase, table in ((True, AFTER_PHRASE), (False, FROM_PHRASE))
-        for text, parser in table.items()
-        for phrase in phrases(text)
-    }
-)
+PARSERS: Mapping[Phrase, tuple[bool, DdlParser]] = {
+    phrase: (after_phrase, parser)
+    for after_phrase, table in ((True, AFTER_PHRASE), (False, FROM_PHRASE))
+    for text, parser in table.items()
+    for phrase in phrases(text)
+}
 """By phrase: whether the parser begins after it, and the parser."""
 
 NOT_DDL = frozenset(
@@ -121,7 +118,7 @@ def next_words(phrases: Iterable[Phrase]) -> Mapping[Phrase, tuple[str, ...]]:
     for phrase in phrases:
         for length, word in enumerate(phrase):
             words_by_start.setdefault(phrase[:length], {})[word] = None
-    return MappingProxyType({start: tuple(words) for start, words in words_by_start.items()})
+    return {start: tuple(words) for start, words in words_by_start.items()}
 
 
 NEXT_WORDS = next_words((*PARSERS, *sorted(NOT_DDL)))
