@@ -47,8 +47,8 @@ from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.storage.row_keys import column_cells
+from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.session import Use
-from simulator.tidb.syntax.tables import CreateTable
 from simulator.truth.expected_rows import about_run, expected_rows, write, write_in_process
 
 SINK_URI = DEFAULT_SINK_URI

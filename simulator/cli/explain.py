@@ -26,8 +26,8 @@ def row(change: str, schema: Path, options: dict[str, Any]) -> None:
     # slow imports that statements and tables do not need
     from simulator.explain.change import parse_row_change
     from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
-    from simulator.tidb.ddl.soft_deletes import with_written_soft_deletes
     from simulator.tidb.ddl.table_definitions import create_table
+    from simulator.tidb.ddl.table_options import with_written_soft_deletes
 
     changefeed, release = _changefeed(options)
     table = with_written_soft_deletes(create_table(read_text(schema), options["database"]), release)

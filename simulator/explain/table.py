@@ -28,8 +28,7 @@ from simulator.tidb.parser.ddl.statements import parse_errors, parse_statement
 from simulator.tidb.parser.script import split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.ddl import CreateDatabase
-from simulator.tidb.syntax.definitions import Pair, Statement
-from simulator.tidb.syntax.tables import CreateTable
+from simulator.tidb.syntax.definitions import CreateTable, Pair, Statement
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl.statements import parse_ddl_script
-from simulator.tidb.syntax.tables import CreateTable
+from simulator.tidb.syntax.definitions import CreateTable
 
 if TYPE_CHECKING:
     from simulator.generate.values.generators import TableGenerators

@@ -23,7 +23,7 @@ from simulator.tidb.engine.outcome import FailedStatement, ResultColumn, Stateme
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.storage.locks import LockWait, Pause, TooLong
+from simulator.tidb.storage.rows import LockWait, Pause, TooLong
 from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.session import LoadData, LoadFile, SqlStatement
 

@@ -12,7 +12,7 @@ from simulator.ticdc.dispatch.routing import Router, router
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters
 from simulator.ticdc.filters.filter_rules import Replication, replication
 from simulator.ticdc.time_zone import zone_of_rows
-from simulator.tidb.ddl.soft_deletes import written_settings
+from simulator.tidb.ddl.table_options import written_settings
 from simulator.tidb.model.table import Name, SoftDelete, Table
 
 

@@ -33,8 +33,8 @@ from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.tables import CreateTable
+from simulator.tidb.syntax.definitions import CreateTable
+from simulator.tidb.syntax.expressions import TableName
 from simulator.truth.between_snapshots import rules_of
 
 

@@ -28,7 +28,7 @@ from simulator.run.steps.snapshot import SnapshotStep
 from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.engine.upstream import Upstream
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

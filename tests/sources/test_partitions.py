@@ -10,7 +10,7 @@ from support.upstreams import cases
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.table_definitions import create_table
-from simulator.tidb.storage.partitions import locate_partition
+from simulator.tidb.storage.tables import locate_partition
 
 Cells = list[str | None]
 

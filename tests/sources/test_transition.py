@@ -27,7 +27,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_definitions import find_column_sources
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.storage.partitions import locate_partition
+from simulator.tidb.storage.tables import locate_partition
 from simulator.tso import compose
 
 Row = Mapping[str, str | None]

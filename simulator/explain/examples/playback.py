@@ -39,7 +39,7 @@ from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.script import split_script
-from simulator.tidb.storage.partitions import locate_partition
+from simulator.tidb.storage.tables import locate_partition
 
 URI = f"{DEFAULT_SINK_URI.partition('?')[0]}?"
 OPEN = "protocol=open-protocol&partition-num=1"

@@ -27,7 +27,7 @@ from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
 from simulator.ticdc.dispatch.routing import matching_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table, row_id_column
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import TableName
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ from simulator.tidb.ddl.column_definitions import (
 )
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary
-from simulator.tidb.storage.partitions import locate_partition
+from simulator.tidb.storage.tables import locate_partition
 
 LOST_BYTES = LOST.encode()
 

@@ -42,8 +42,8 @@ from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Name, Table
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
+from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax
-from simulator.tidb.syntax.tables import CreateTable
 
 DEFAULT_DATABASE = "test"
 """The database that every new TiDB has."""

@@ -28,8 +28,7 @@ from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.ids import counters_after
 from simulator.tidb.syntax.ddl import DropTable
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.expressions import parts_of
+from simulator.tidb.syntax.expressions import TableName, parts_of
 
 MOST_BYTES = 256 << 20
 """The limit for the files of a table that is read into memory."""

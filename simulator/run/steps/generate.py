@@ -25,18 +25,17 @@ from simulator.run.steps.execution import apply_events, scripted_changes, with_u
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, table_schema, to_count, to_duration_ms, to_seed, to_text
 from simulator.tidb.ddl.foreign_keys import referring_keys
-from simulator.tidb.engine import clock
-from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.context import StatementContext, now_text
 from simulator.tidb.engine.names import resolve_table
 from simulator.tidb.engine.outcome import TableChanges
 from simulator.tidb.engine.session import Session, committed_transaction, table_changes
 from simulator.tidb.engine.upstream import Upstream, upstream_of
-from simulator.tidb.engine.writes.direct_writes import changed_rows, delete_rows, insert_rows, update_rows
+from simulator.tidb.engine.writes.load_data import changed_rows, delete_rows, insert_rows, update_rows
 from simulator.tidb.engine.writes.rows import Location
 from simulator.tidb.model.table import Column, Table, places_of
 from simulator.tidb.model.types import family
 from simulator.tidb.storage.transactions import Transaction
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import TableName
 
 ROWS_PER_TRANSACTION = 10
 MOST = 10_000_000
@@ -255,7 +254,7 @@ def _times(column: Column, milliseconds: Places, session: Session) -> pa.Array:
     if family(column.type) in ("integer", "decimal", "float"):
         return pa.array(milliseconds // 1000)
     digits = max(column.type.decimal, 0)
-    texts = [clock.now_text("datetime", digits, session.settings, now_ms) for now_ms in milliseconds.tolist()]
+    texts = [now_text("datetime", digits, session.settings, now_ms) for now_ms in milliseconds.tolist()]
     return pa.array(texts, pa.string())
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from simulator.tidb.model.table import Table
-from simulator.tidb.storage.partitions import locate_partition
+from simulator.tidb.storage.tables import locate_partition
 
 FIRST_ID = 100
 """The first table id of a run."""

@@ -28,8 +28,8 @@ from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.definitions import Pair, TableName
-from simulator.tidb.syntax.tables import CreateTable
+from simulator.tidb.syntax.definitions import CreateTable, Pair
+from simulator.tidb.syntax.expressions import TableName
 
 SEND, IGNORE, DISCARD, INELIGIBLE, ERROR = "send", "ignore", "discard", "ineligible", "error"
 

@@ -22,8 +22,8 @@ from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.syntax.alter import ExchangePartition
 from simulator.tidb.syntax.ddl import AlterTable, CreateView
-from simulator.tidb.syntax.definitions import Pair, TableName
-from simulator.tidb.syntax.tables import CreateTable
+from simulator.tidb.syntax.definitions import CreateTable, Pair
+from simulator.tidb.syntax.expressions import TableName
 
 WITHOUT_VALIDATION = " WITHOUT VALIDATION"
 

@@ -14,7 +14,8 @@ from simulator import tso
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb.restore.expressions import quote_table
-from simulator.tidb.syntax.definitions import Pair, TableName
+from simulator.tidb.syntax.definitions import Pair
+from simulator.tidb.syntax.expressions import TableName
 
 Discards = Callable[[str, str], bool]
 """Whether the changefeed's filter discards a DDL of that schema and table."""

@@ -27,8 +27,8 @@ from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.restore.expressions import quote_table
 from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase
-from simulator.tidb.syntax.definitions import Statement, TableName
-from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery
+from simulator.tidb.syntax.definitions import CreateTable, EmbeddedQuery, Statement
+from simulator.tidb.syntax.expressions import TableName
 
 Target = Callable[[str, str], TableName]
 """Return the names that messages have for a schema and a table, or for a schema and an empty table."""

@@ -25,8 +25,7 @@ from simulator.tidb.expressions import trees
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.expression import Context, Evaluate, Expression, fixed
 from simulator.tidb.expressions.over_columns import TableScope, needed_columns, over_columns
-from simulator.tidb.expressions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
-from simulator.tidb.expressions.trees import find_column, uncomputable_part
+from simulator.tidb.expressions.trees import FUNCTIONS, TIDB_ONLY_FUNCTIONS, find_column, uncomputable_part
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.expressions import Call, ColumnName, ContextExpression, Node, RowExpression, walk
 from simulator.tidb.syntax.queries import DefaultValue, InsertedValue

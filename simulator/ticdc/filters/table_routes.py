@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from simulator.errors import DdlError
 from simulator.ticdc.changefeed.model import DispatchRule
 from simulator.ticdc.filters.filter_rules import TableFilter, table_filter
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import TableName
 
 
 @dataclass(frozen=True)

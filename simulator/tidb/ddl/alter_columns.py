@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.catalog import (
     check_length,
     dependency_error,
@@ -30,9 +29,10 @@ from simulator.tidb.ddl.column_definitions import (
     column_default,
     origin_default,
 )
-from simulator.tidb.ddl.default_functions import evaluate_default
+from simulator.tidb.ddl.defaults import evaluate_default
 from simulator.tidb.ddl.foreign_keys import check_not_needed
 from simulator.tidb.ddl.indexes import add_key
+from simulator.tidb.ddl.session import AffectedNames, Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
 

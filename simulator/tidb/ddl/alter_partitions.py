@@ -12,7 +12,6 @@ from dataclasses import replace
 from simulator.tidb import syntax
 from simulator.tidb.ddl import partition_values
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import (
     check_length,
     check_placement_policy,
@@ -23,7 +22,7 @@ from simulator.tidb.ddl.catalog import (
 from simulator.tidb.ddl.column_definitions import MAX_COMMENT_BYTES
 from simulator.tidb.ddl.expressions import constant_in_zone
 from simulator.tidb.ddl.partition_values import is_unsigned
-from simulator.tidb.ddl.session import Session
+from simulator.tidb.ddl.session import Alteration, Session, SubJob, SubJobs
 from simulator.tidb.errors import tidb_error, unsupported_error
 from simulator.tidb.model.table import Partition, Partitioning, Table
 

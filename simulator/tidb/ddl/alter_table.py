@@ -17,23 +17,13 @@ from msgspec import structs
 from simulator.tidb import syntax
 from simulator.tidb.ddl import alter_columns as columns
 from simulator.tidb.ddl import alter_partitions as partitions
-from simulator.tidb.ddl import (
-    checks,
-    databases,
-    foreign_keys,
-    indexes,
-    interval_partitions,
-    modify_columns,
-    partitioning,
-    table_options,
-)
+from simulator.tidb.ddl import checks, databases, foreign_keys, indexes, modify_columns, partitioning, table_options
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.catalog import Catalog, column_names, partition_names, with_table
 from simulator.tidb.ddl.create_table import existing_table
 from simulator.tidb.ddl.grammar import check_alter_grammar
-from simulator.tidb.ddl.session import ExecutionResult, Job, Session
-from simulator.tidb.ddl.soft_deletes import check_specs
+from simulator.tidb.ddl.session import Alteration, ExecutionResult, Job, Session, SubJob, SubJobs, TargetTable
+from simulator.tidb.ddl.table_options import check_specs
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Partitioning, Table
 
@@ -246,7 +236,7 @@ SPECS: Mapping[type, Callable[[Any, Alteration], Iterable[SubJob | str]]] = {
     syntax.ConvertCharset: table_options.convert_charset,
     syntax.RenameTo: databases.rename_to,
     syntax.AddPartitions: partitions.add_partitions,
-    syntax.IntervalPartitionSpec: interval_partitions.last_partition,
+    syntax.IntervalPartitionSpec: partitioning.last_partition,
     syntax.PartitionAction: partitions.partition_action,
     syntax.CoalescePartition: partitions.coalesce,
     syntax.ReorganizePartition: partitions.reorganize,

@@ -12,11 +12,10 @@ from itertools import chain
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import Catalog, check_length, existing_column, lower_names
 from simulator.tidb.ddl.expressions import parse_or_none
 from simulator.tidb.ddl.key_definitions import free_names, name_checks
-from simulator.tidb.ddl.session import Session
+from simulator.tidb.ddl.session import Alteration, Session, SubJob, SubJobs
 from simulator.tidb.errors import error_with_text, tidb_error
 from simulator.tidb.model.table import CheckConstraint, Table
 

@@ -15,21 +15,18 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.ddl import table_checks as checks
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import TargetTable
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_table
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.checks import check_name_is_free, check_new_checks, copy_checks
 from simulator.tidb.ddl.foreign_keys import check_parent, check_reference, referring_keys
 from simulator.tidb.ddl.grammar import check_grammar
-from simulator.tidb.ddl.interval_partitions import rewrite_statement
-from simulator.tidb.ddl.partitioning import new_partitioning
-from simulator.tidb.ddl.session import ExecutionResult, Job, Session
-from simulator.tidb.ddl.soft_deletes import NOT_TEMPORARY, settings, with_soft_deletes
+from simulator.tidb.ddl.partitioning import new_partitioning, rewrite_statement
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session, TargetTable
 from simulator.tidb.ddl.table_definitions import DEFAULT_CHARSET, build_table
-from simulator.tidb.ddl.table_options import check_ttl
+from simulator.tidb.ddl.table_options import NOT_TEMPORARY, check_ttl, settings, with_soft_deletes
 from simulator.tidb.errors import converting_errors, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl.create_table import parse_create_table
+from simulator.tidb.parser.ddl.databases_and_tables import parse_create_table
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 

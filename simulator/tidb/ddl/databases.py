@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import (
     Catalog,
     DatabaseInfo,
@@ -27,9 +26,9 @@ from simulator.tidb.ddl.catalog import (
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.create_table import TEMPORARY, existing_table
 from simulator.tidb.ddl.foreign_keys import check_unreferred, update_references
-from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
-from simulator.tidb.ddl.soft_deletes import settings
+from simulator.tidb.ddl.session import Alteration, ExecutionResult, Job, Session, SubJob, SubJobs, drop_each
 from simulator.tidb.ddl.table_definitions import DEFAULT_CHARSET, build_table
+from simulator.tidb.ddl.table_options import settings
 from simulator.tidb.errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import canonical_charset, charset_of, resolve_charset_and_collation

@@ -18,10 +18,9 @@ from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.expression import Context
 from simulator.tidb.expressions.over_columns import table_expression
-from simulator.tidb.expressions.registry import argument_counts
-from simulator.tidb.expressions.trees import parse_expression, strip_parentheses
+from simulator.tidb.expressions.trees import argument_counts, parse_expression, strip_parentheses
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.operators import parse_node
+from simulator.tidb.parser.expressions import parse_node
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 

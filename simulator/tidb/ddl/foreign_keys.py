@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.catalog import (
     Catalog,
     Key,
@@ -25,7 +24,7 @@ from simulator.tidb.ddl.catalog import (
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.index_parts import resolve_part
 from simulator.tidb.ddl.key_definitions import build_foreign_key
-from simulator.tidb.ddl.session import Session
+from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs, TargetTable
 from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import (
     check_length,
     column_names,
@@ -23,7 +22,7 @@ from simulator.tidb.ddl.checks import add_check, drop_check
 from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.tidb.ddl.index_parts import check_parts, resolve_part
 from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS, build_index, numbered_names, with_not_null
-from simulator.tidb.ddl.session import Session
+from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Index, Table
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alter_columns import check_rename, with_renamed_column
-from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.catalog import (
     dependency_error,
     existing_column,
@@ -33,7 +32,7 @@ from simulator.tidb.ddl.column_definitions import (
 )
 from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.ddl.index_parts import check_index_parts
-from simulator.tidb.ddl.session import Session
+from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.type_changes import check_change, needs_reorganization
 from simulator.tidb.errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, IndexColumn, Table

@@ -1,11 +1,13 @@
-"""The session of a DDL statement, its jobs and its result.
+"""The session of a DDL statement, its jobs, the sub-jobs of ALTER TABLE, and the result.
 
-Names in jobs are spelled as in the catalog; names that it does not have, as in the statement.
+Names in jobs are spelled as in the catalog; names that it does not have, as in the statement. A spec of ALTER TABLE is
+checked against the table before the statement, and applied to the table that the specs before it left (TiDB:
+pkg/ddl/executor.go, AlterTable).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import NamedTuple
@@ -197,3 +199,75 @@ def drop_each(
         return ExecutionResult(tuple(jobs), notes, catalog, error)
     listed = tidb_error(unknown, ",".join(missing)) if missing else None
     return ExecutionResult(tuple(jobs), (), catalog, error or listed)
+
+
+@dataclass(frozen=True)
+class TargetTable:
+    """The table of a statement, before the statement."""
+
+    catalog: Catalog
+    table: Table
+    text: str
+    """The statement; positions point into it."""
+
+    now: str = ""
+    """As in Session."""
+
+
+@dataclass(frozen=True)
+class Alteration:
+    session: Session
+    name: syntax.TableName
+    """The name of the table with its database."""
+
+    target: TargetTable | None
+    """None if the session has no catalog."""
+
+
+def unchanged(table: Table) -> Table:
+    return table
+
+
+@dataclass(frozen=True)
+class AffectedNames:
+    """Names of columns and keys, in lower case, that a sub-job adds, drops, changes or refers to."""
+
+    added: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    placed: tuple[str, ...] = ()
+    """Columns of AFTER."""
+
+    related: tuple[str, ...] = ()
+    """Columns of new keys and of new generated columns."""
+
+    added_keys: tuple[str, ...] = ()
+    dropped_keys: tuple[str, ...] = ()
+    altered_keys: tuple[str, ...] = ()
+
+
+class WrittenSpec(NamedTuple):
+    """A spec in place of another one, and the statement with its text."""
+
+    spec: syntax.Spec
+    query: str
+
+
+@dataclass(frozen=True)
+class SubJob:
+    """A change of a table: a job, or a part of a multi-schema change (TiDB: model.SubJob)."""
+
+    action: int
+    """TiDB's job type."""
+
+    apply: Callable[[Table], Table] = unchanged
+    affected: AffectedNames = AffectedNames()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """New names of columns by their old ones."""
+
+    written: WrittenSpec | None = None
+    """What TiDB writes into the job in place of the spec."""
+
+
+SubJobs = Iterator[SubJob | str]
+"""The sub-jobs of a spec, and notes on parts that are accepted without a job."""

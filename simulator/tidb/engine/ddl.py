@@ -21,8 +21,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, changed_tables, object_key,
 from simulator.tidb.ddl.execute import attempt
 from simulator.tidb.ddl.session import FinishedJob, Job
 from simulator.tidb.ddl.session import Session as DdlSession
-from simulator.tidb.engine import clock
-from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.context import StatementContext, moment_text, statement_time, time_zone, to_utc
 from simulator.tidb.engine.ddl_rows import Conversion
 from simulator.tidb.engine.ddl_tables import tables_after, used_tables, with_change_ts
 from simulator.tidb.engine.names import check_denied
@@ -123,12 +122,12 @@ def _check_denied(statement: syntax.Statement, settings: SqlSession) -> None:
 def ddl_session(session: Session) -> DdlSession:
     """Return the session as the DDL executor wants it."""
     settings = session.settings
-    zone = clock.time_zone(settings.time_zone)
+    zone = time_zone(settings.time_zone)
     return DdlSession(
         settings.database,
         session.database.catalog,
         session.database.release,
-        clock.moment_text(clock.statement_time(settings, session.now_ms).astimezone(zone), 6),
+        moment_text(statement_time(settings, session.now_ms).astimezone(zone), 6),
         settings.sql_mode,
         settings.foreign_key_checks,
         settings.check_constraints,
@@ -207,7 +206,7 @@ def _with_origin_defaults_in_utc(
 def _in_utc(column: Column, settings: SqlSession) -> Column:
     if column.type.name != "timestamp" or column.origin_default is None:
         return column
-    moved: str | None = clock.to_utc(settings, pa.array([column.origin_default]))[0].as_py()
+    moved: str | None = to_utc(settings, pa.array([column.origin_default]))[0].as_py()
     return replace(column, origin_default=moved)
 
 

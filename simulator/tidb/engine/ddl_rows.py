@@ -16,8 +16,7 @@ from simulator.tidb.datums.cast import cast_value, changed_datum
 from simulator.tidb.datums.kinds import CastProblem, Datum, Mode, cell_datum, datum_text
 from simulator.tidb.ddl.column_definitions import FromColumn, FromExpression, find_column_sources
 from simulator.tidb.ddl.type_changes import needs_reorganization
-from simulator.tidb.engine import clock
-from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.context import StatementContext, local_timestamp, now_text
 from simulator.tidb.engine.outcome import CommittedTransaction
 from simulator.tidb.engine.session import table_changes
 from simulator.tidb.engine.writes.assign import generated_values, index_values
@@ -315,7 +314,7 @@ def convert_cells(
 
 def _now(column: Column, context: StatementContext) -> bytes:
     """Return the moment that replaces NULL in a new TIMESTAMP that is NOT NULL."""
-    text = clock.now_text("timestamp", max(column.type.decimal, 0), context.session.settings, context.now_ms)
+    text = now_text("timestamp", max(column.type.decimal, 0), context.session.settings, context.now_ms)
     return text.encode()
 
 
@@ -324,7 +323,7 @@ def _converted(
 ) -> tuple[Cell, SqlError | None]:
     """Return a value in the later type, with the error that a lenient mode forgives. Raises SqlError."""
     if before.type.name == "timestamp" != after.type.name:
-        cell = clock.local_timestamp(cell.decode(), context.session.settings).encode()
+        cell = local_timestamp(cell.decode(), context.session.settings).encode()
     written = cell
     if before.type.name == "json":
         written = text_of_stored(cell.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")

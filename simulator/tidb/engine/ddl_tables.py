@@ -20,10 +20,9 @@ from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Table
 from simulator.tidb.storage.database import Database, new_table
 from simulator.tidb.storage.ids import counters_with_options, highest_counters, restarted_counters, unused_counters
-from simulator.tidb.storage.partitions import no_partition_error, partition_of
 from simulator.tidb.storage.row_keys import entries_of
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, TableRows
-from simulator.tidb.storage.tables import Ids, RowReader, StoredTable
+from simulator.tidb.storage.tables import Ids, RowReader, StoredTable, no_partition_error, partition_of
 
 
 @dataclass

@@ -24,14 +24,12 @@ from simulator.tidb.engine.names import past_of_session
 from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.engine.queries.plans import run_query
 from simulator.tidb.engine.session import Session
-from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute
-from simulator.tidb.engine.set_variables import system_variable_set
+from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute, system_variable_set
 from simulator.tidb.engine.writes.insert import insert
 from simulator.tidb.engine.writes.load_data import load_data
-from simulator.tidb.engine.writes.soft_deletes import recover_values
-from simulator.tidb.engine.writes.update import delete, update
+from simulator.tidb.engine.writes.update import delete, recover_values, update
 from simulator.tidb.errors import not_simulated, sql_error_with_text
-from simulator.tidb.storage.locks import LockWait, TooLong
+from simulator.tidb.storage.rows import LockWait, TooLong
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.session import LoadFile, Show
 

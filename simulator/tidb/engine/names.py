@@ -20,20 +20,18 @@ from simulator import tso
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.engine.clock import EPOCH, time_zone
-from simulator.tidb.engine.context import COMPUTED, StatementContext, settings_of
+from simulator.tidb.engine.context import COMPUTED, EPOCH, StatementContext, settings_of, time_zone
 from simulator.tidb.engine.scope import QueryScope
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.settings import SqlSession, variable_text
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.comparisons import as_moment
 from simulator.tidb.expressions.compile import compile_expression
-from simulator.tidb.expressions.conversions import as_text
+from simulator.tidb.expressions.conversions import as_datetime, as_text, moment_of_text, parse_printed_moment
 from simulator.tidb.expressions.expression import Evaluate, Expression, Row, fixed
 from simulator.tidb.expressions.literals import number_value, text_value
-from simulator.tidb.expressions.moments import as_datetime, moment_of_text, parse_printed_moment
 from simulator.tidb.model.table import ROW_ID, Column, Table, columns_by_name, row_id_column
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import TableName
 from simulator.tidb.system_variables import VARIABLES, is_text
 from simulator.tidb.values.durations import duration_micros
 

@@ -16,14 +16,13 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, SequenceInfo, object_key
 from simulator.tidb.ddl.defaults import row_default
-from simulator.tidb.engine.clock import default_time_text
-from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.context import StatementContext, default_time_text
 from simulator.tidb.engine.session_functions import session_function
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.expressions.compile import Compilation, compile_function
 from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, fixed, null, replace
 from simulator.tidb.expressions.literals import column_value
-from simulator.tidb.expressions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
+from simulator.tidb.expressions.trees import FUNCTIONS, TIDB_ONLY_FUNCTIONS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.storage.ids import RunOut, SequenceValues
 

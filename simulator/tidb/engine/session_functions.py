@@ -14,14 +14,12 @@ from typing import Any
 
 from simulator import tso
 from simulator.errors import SqlError
-from simulator.tidb.engine import clock
-from simulator.tidb.engine.context import current_ts, server_version, tidb_version
+from simulator.tidb.engine.context import current_ts, server_version, tidb_version, time_zone
 from simulator.tidb.engine.session import Session
 from simulator.tidb.errors import sql_error, sql_error_with_text
-from simulator.tidb.expressions.conversions import as_integer, as_real, as_text
+from simulator.tidb.expressions.conversions import as_integer, as_real, as_text, of_datetime
 from simulator.tidb.expressions.expression import Context, Evaluate, Expression, Function, Row, apply, fixed
-from simulator.tidb.expressions.moments import of_datetime
-from simulator.tidb.storage.locks import Pause
+from simulator.tidb.storage.rows import Pause
 
 FromSession = Callable[[Session], Any]
 
@@ -30,7 +28,7 @@ FromSession = Callable[[Session], Any]
 
 def _local(context: Any) -> datetime:
     moment: datetime = context.time
-    return moment.astimezone(clock.time_zone(context.zone))
+    return moment.astimezone(time_zone(context.zone))
 
 
 def _in_utc(context: Any) -> datetime:
@@ -274,7 +272,7 @@ def _parse_tso(number: Expression) -> Expression:
     def moment(context: Any, ts: int) -> str | None:
         if ts <= 0:
             return None
-        instant = datetime.fromtimestamp(tso.physical(ts) / 1000, clock.time_zone(context.zone))
+        instant = datetime.fromtimestamp(tso.physical(ts) / 1000, time_zone(context.zone))
         return of_datetime(instant.replace(tzinfo=None))
 
     value = as_integer(number)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 
 from simulator import tso
 from simulator.errors import SqlError
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.session import FinishedJob, Job
-from simulator.tidb.engine import clock, system_tables
-from simulator.tidb.engine.context import StatementContext, current_ts, shown_variable
+from simulator.tidb.engine import system_tables
+from simulator.tidb.engine.context import EPOCH, StatementContext, current_ts, moment_text, shown_variable, time_zone
 from simulator.tidb.engine.outcome import ResultColumn, ResultSet, type_flags
 from simulator.tidb.engine.queries.filters import compile_condition
 from simulator.tidb.engine.queries.plans import evaluate_subqueries, new_compilation
@@ -162,8 +163,8 @@ def _jobs(show: Show, context: StatementContext) -> Shown:
 
 def _job_row(number: int, finished: FinishedJob, context: StatementContext) -> Row:
     job: Job = finished.job
-    zone = clock.time_zone(context.session.settings.time_zone)
-    time = clock.moment_text((clock.EPOCH + clock.timedelta(milliseconds=finished.end_ms)).astimezone(zone), 0)
+    zone = time_zone(context.session.settings.time_zone)
+    time = moment_text((EPOCH + timedelta(milliseconds=finished.end_ms)).astimezone(zone), 0)
     kind = Action(job.code).text if job.code in Action.__members__.values() else "none"
     state = "none" if kind.startswith("drop") else "public"
     return number, job.schema, job.table, kind, state, 0, 0, 0, time, time, time, "synced"

@@ -15,8 +15,7 @@ from simulator.tidb.ddl.create_table_text import (
     create_view_text,
     quote_ansi,
 )
-from simulator.tidb.engine.clock import local_timestamp
-from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.context import StatementContext, local_timestamp
 from simulator.tidb.engine.queries.plans import new_compilation
 from simulator.tidb.engine.queries.sources import view_table
 from simulator.tidb.engine.settings import SqlSession
@@ -35,7 +34,7 @@ from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.model.table import ROW_ID, Column, Table, row_id_column, shown_columns
 from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.storage.ids import auto_column, has_own_allocator, initial_counters, next_auto_id
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import TableName
 from simulator.tidb.syntax.session import Show
 
 

@@ -22,10 +22,9 @@ from simulator.tidb.engine.settings import SqlSession
 from simulator.tidb.model.table import Cells, Table, visible_columns
 from simulator.tidb.storage.database import Database, new_database
 from simulator.tidb.storage.ids import Counters
-from simulator.tidb.storage.partitions import partition_of
 from simulator.tidb.storage.row_keys import entries_of, handle_bytes, handle_of, row_id
 from simulator.tidb.storage.rows import NEWEST, Handle, Version
-from simulator.tidb.storage.tables import StoredTable, cells_of, image_of, layout_of, sent_images
+from simulator.tidb.storage.tables import StoredTable, cells_of, image_of, layout_of, partition_of, sent_images
 from simulator.tidb.storage.transactions import Transaction
 
 

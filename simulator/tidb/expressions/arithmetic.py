@@ -14,9 +14,8 @@ from typing import Any
 
 from simulator.errors import SqlError
 from simulator.tidb.errors import sql_error_with_text
-from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions import numbers
 from simulator.tidb.expressions.conversions import as_decimal, as_integer, as_number, as_real, integer_value
-from simulator.tidb.expressions.decimals import EXACT, MOST, WORD
 from simulator.tidb.expressions.expression import (
     DIVIDED,
     MAX_SCALE,
@@ -32,7 +31,7 @@ from simulator.tidb.expressions.expression import (
     null,
     replace,
 )
-from simulator.tidb.expressions.numbers import BOUNDS, NAMES, bits, real_text, text_to_decimal
+from simulator.tidb.expressions.numbers import BOUNDS, EXACT, MOST, NAMES, WORD, bits, real_text, text_to_decimal
 
 MASK = 2**64 - 1
 
@@ -215,7 +214,7 @@ def _decimal_arithmetic(operator: str, left: Expression, right: Expression, show
         if number.copy_abs() >= MOST:
             raise out_of_range("DECIMAL", shown)
         if too_fine:
-            number = decimals.quantize(number, MAX_SCALE)
+            number = numbers.quantize(number, MAX_SCALE)
         return number or number.copy_abs()
 
     digits = _most_digits(operator, left, right)

@@ -14,7 +14,6 @@ from typing import Any
 from simulator.errors import SqlError
 from simulator.tidb import collations
 from simulator.tidb.expressions.arithmetic import as_bits
-from simulator.tidb.expressions.calls import call, call_with_nulls
 from simulator.tidb.expressions.collations import value_collation
 from simulator.tidb.expressions.conversions import as_int32, as_integer, as_real, as_text, signed_bits
 from simulator.tidb.expressions.expression import (
@@ -30,12 +29,14 @@ from simulator.tidb.expressions.expression import (
     Row,
     apply,
     boolean,
+    call,
+    call_with_nulls,
     fixed,
     integer,
     string,
 )
 from simulator.tidb.expressions.texts import as_blob, as_bytes, collation_key, encode, fits, limited, with_bits_as_bytes
-from simulator.tidb.functions import addresses, aes, texts
+from simulator.tidb.functions import byte_strings, texts
 from simulator.tidb.model.types import CHARSETS
 
 HEXADECIMAL = re.compile(r"[0-9a-fA-F]*")
@@ -172,17 +173,17 @@ ENCODING_FUNCTIONS: dict[str, Function] = {
             "TO_BASE64": Function(1, 1, _to_base64),
             "FROM_BASE64": Function(1, 1, _from_base64),
             "LOAD_FILE": Function(1, 1, lambda name: string(NULL_VALUE)),
-            "INET_ATON": Function(1, 1, _of(addresses.inet_aton, "t", integer)),
-            "INET_NTOA": Function(1, 1, _of(addresses.inet_ntoa, "n")),
-            "INET6_ATON": Function(1, 1, _of(addresses.inet6_aton, "t", byte_string)),
-            "INET6_NTOA": Function(1, 1, _of(addresses.inet6_ntoa, "b")),
-            "IS_IPV4": Function(1, 1, _of(addresses.is_ipv4, "t", boolean, call_with_nulls)),
-            "IS_IPV6": Function(1, 1, _of(addresses.is_ipv6, "t", boolean, call_with_nulls)),
-            "IS_IPV4_COMPAT": Function(1, 1, _of(addresses.is_ipv4_compat, "b", boolean, call_with_nulls)),
-            "IS_IPV4_MAPPED": Function(1, 1, _of(addresses.is_ipv4_mapped, "b", boolean, call_with_nulls)),
-            "IS_UUID": Function(1, 1, _of(addresses.is_uuid, "t", boolean)),
-            "UUID_TO_BIN": Function(1, 2, _of(addresses.uuid_to_bin, "tn", byte_string, call_with_nulls)),
-            "BIN_TO_UUID": Function(1, 2, _of(addresses.bin_to_uuid, "bn", string, call_with_nulls)),
+            "INET_ATON": Function(1, 1, _of(byte_strings.inet_aton, "t", integer)),
+            "INET_NTOA": Function(1, 1, _of(byte_strings.inet_ntoa, "n")),
+            "INET6_ATON": Function(1, 1, _of(byte_strings.inet6_aton, "t", byte_string)),
+            "INET6_NTOA": Function(1, 1, _of(byte_strings.inet6_ntoa, "b")),
+            "IS_IPV4": Function(1, 1, _of(byte_strings.is_ipv4, "t", boolean, call_with_nulls)),
+            "IS_IPV6": Function(1, 1, _of(byte_strings.is_ipv6, "t", boolean, call_with_nulls)),
+            "IS_IPV4_COMPAT": Function(1, 1, _of(byte_strings.is_ipv4_compat, "b", boolean, call_with_nulls)),
+            "IS_IPV4_MAPPED": Function(1, 1, _of(byte_strings.is_ipv4_mapped, "b", boolean, call_with_nulls)),
+            "IS_UUID": Function(1, 1, _of(byte_strings.is_uuid, "t", boolean)),
+            "UUID_TO_BIN": Function(1, 2, _of(byte_strings.uuid_to_bin, "tn", byte_string, call_with_nulls)),
+            "BIN_TO_UUID": Function(1, 2, _of(byte_strings.bin_to_uuid, "bn", string, call_with_nulls)),
         }
     ),
 }
@@ -218,7 +219,7 @@ def _aes(name: str, compute: Callable[..., bytes | None]) -> Function:
             variable = context.variable("block_encryption_mode").lower()
             size, mode = variable.split("-")[1:]
             vector: bytes | None = b""
-            if size not in aes.SIZES or mode not in aes.MODES:
+            if size not in byte_strings.SIZES or mode not in byte_strings.MODES:
                 context.problem(ALWAYS, f"1105 unsupported block encryption mode - {variable}")
             elif mode == "ecb":
                 if vectors:
@@ -227,7 +228,7 @@ def _aes(name: str, compute: Callable[..., bytes | None]) -> Function:
                 vector = _vector(name, vectors, row, context)
                 if vector is None:
                     return None
-            result = compute(mode, text, aes.derived_key(secret, int(size) // 8), vector)
+            result = compute(mode, text, byte_strings.derived_key(secret, int(size) // 8), vector)
             return None if result is None else result.decode("latin-1")
 
         return byte_string(evaluate)
@@ -240,10 +241,10 @@ def _vector(name: str, vectors: list[Evaluate], row: Row, context: Context) -> b
     if not vectors:
         context.problem(ALWAYS, f"1582 Incorrect parameter count in the call to native function '{name}'")
     vector: bytes | None = vectors[0](row, context)
-    if vector is not None and len(vector) < aes.BLOCK:
-        shown = f"The initialization vector supplied to {name} is too short. Must be at least {aes.BLOCK} bytes long"
+    if vector is not None and len(vector) < byte_strings.BLOCK:
+        shown = f"The initialization vector supplied to {name} is too short. Must be at least {byte_strings.BLOCK} bytes long"
         context.problem(ALWAYS, f"1210 {shown}")
-    return vector and vector[: aes.BLOCK]
+    return vector and vector[: byte_strings.BLOCK]
 
 
 def _of_bytes(compute: Callable[..., Any], gives: Callable[[Evaluate], Expression]) -> Function:
@@ -311,8 +312,8 @@ CIPHER_FUNCTIONS: dict[str, Function] = {
             "SHA2": Function(2, 2, _sha2),
             "SM3": _digest("sm3"),
             "PASSWORD_FUNC": Function(1, 1, lambda value: string(call_with_nulls(texts.password, as_text(value)))),
-            "AES_ENCRYPT": _aes("aes_encrypt", aes.encrypt),
-            "AES_DECRYPT": _aes("aes_decrypt", aes.decrypt),
+            "AES_ENCRYPT": _aes("aes_encrypt", byte_strings.encrypt),
+            "AES_DECRYPT": _aes("aes_decrypt", byte_strings.decrypt),
             "UNCOMPRESS": _of_bytes(texts.uncompress, byte_string),
             "UNCOMPRESSED_LENGTH": _of_bytes(texts.uncompressed_length, integer),
         }

@@ -1,15 +1,21 @@
-"""CAST, and the conversion of a value to the type of a column.
+"""CAST, and the conversion of a value to the type of a column: as a value of that type, or as the datum that it takes.
 
-A value that does not fit is NULL, or truncated as MySQL does, with a problem.
+A value that does not fit is NULL, or truncated as MySQL does, with a problem. Datums: see `datums.kinds`.
 """
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
 
-from simulator.tidb.expressions import decimals
+from simulator.tidb.datums.cast import cast_value
+from simulator.tidb.datums.kinds import Datum, Mode
+from simulator.tidb.errors import MAX_ALLOWED_PACKET, packet_overflow
+from simulator.tidb.expressions import numbers
 from simulator.tidb.expressions.comparisons import as_duration, as_moment
 from simulator.tidb.expressions.conversions import (
     as_decimal,
@@ -18,17 +24,22 @@ from simulator.tidb.expressions.conversions import (
     as_text,
     converted,
     integer_value,
+    round_duration,
+    round_moment,
     with_shown_digits,
 )
 from simulator.tidb.expressions.expression import (
     CONNECTION_COLLATION,
+    INTEGER_KINDS,
     MAX_DIGITS,
     MAX_SCALE,
+    NULL_VALUE,
     TRUNCATED,
     WARNED,
     Context,
     Evaluate,
     Expression,
+    Row,
     apply,
     apply_in_context,
     null,
@@ -36,11 +47,13 @@ from simulator.tidb.expressions.expression import (
     replace,
 )
 from simulator.tidb.expressions.json_documents import as_document
-from simulator.tidb.expressions.moments import round_duration, round_moment
+from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.numbers import json_to_decimal, real_text, text_to_decimal
 from simulator.tidb.expressions.texts import as_bytes
-from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, packet_overflow
-from simulator.tidb.model.types import CHARSETS
+from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import CHARSETS, INTEGER_BITS
+from simulator.tidb.syntax.expressions import Literal, Node, Parenthesised, Unary
+from simulator.tidb.values.numbers import bounds
 
 
 def cast(value: Expression, type: str) -> Expression:
@@ -83,13 +96,13 @@ def _single(number: float) -> np.float32 | None:
 
 def _decimal(value: Expression, digits: int, scale: int) -> Expression:
     """Cast to DECIMAL, limited to its range."""
-    most = Decimal(10**digits - 1).scaleb(-scale, decimals.EXACT)
+    most = Decimal(10**digits - 1).scaleb(-scale, numbers.EXACT)
 
     def limited(context: Context, number: Decimal) -> Decimal:
-        rounded = decimals.quantize(number, scale)
+        rounded = numbers.quantize(number, scale)
         if -most <= rounded <= most:
             if rounded and rounded != number:
-                context.problem(WARNED, f"1292 Truncated incorrect DECIMAL value: '{decimals.text(number)}'")
+                context.problem(WARNED, f"1292 Truncated incorrect DECIMAL value: '{numbers.decimal_text(number)}'")
             return rounded
         context.problem(TRUNCATED, f"1690 DECIMAL value is out of range in '({digits}, {scale})'")
         return most if rounded > 0 else -most
@@ -133,3 +146,138 @@ def _cut(text: Evaluate, most: int, is_binary: bool) -> Evaluate:
         return each[:most].ljust(most, "\0") if is_binary else each[:most]
 
     return apply_in_context(cut, text)
+
+
+_TIMES = {
+    "date": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+    "timestamp": re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII),
+    "time": re.compile(r"-?\d{2,3}:\d\d:\d\d(\.\d{1,6})?", re.ASCII),
+}
+"""Time literals that are written as TiDB prints them."""
+
+
+def datum_of(value: Expression, column: Column) -> Evaluate:
+    """Return an expression as a datum for a column, None for NULL. Only a decimal column takes all digits of a quotient."""
+    if value.shown_scale is not None and column.type.name != "decimal":
+        value = with_shown_digits(value)
+    if value.kind == "null":
+        return NULL_VALUE
+    type = value.column_type
+    if type is not None and type.name in ("enum", "set") and value.number is not None:
+        kind = type.name
+        return apply(lambda number, text: Datum(kind, b"%d:%s" % (number, text.encode())), value.number, value.evaluate)
+    if type is not None and type.name == "bit":
+        size = (max(type.length, 1) + 7) // 8
+        return apply(lambda number: Datum("bit", number.to_bytes(size, "big")), value.evaluate)
+    if value.kind == "json" and column.type.name == "json":
+        return apply(lambda text: Datum("json", text.encode("utf-8", "surrogatepass")), value.evaluate)
+    kind, part, encode = _form(value)
+    return apply(lambda each: Datum(kind, encode(each)), part)
+
+
+LENIENT = Mode(frozenset())
+
+
+def column_cell(value: Expression, column: Column) -> Evaluate:
+    """Return the cell of a value in a column. A value that does not fit is clipped, since rows were checked before."""
+    evaluate = datum_of(value, column)
+
+    def cell(row: Row, context: Context) -> bytes | None:
+        datum = evaluate(row, context)
+        return None if datum is None else cast_value(column.type, column.name, datum, LENIENT)[0]
+
+    return cell
+
+
+def cast_to_column(value: Expression, column: Column) -> Expression:
+    """Return a value as if it were written to a column and read again."""
+    result = column_value(column, column_cell(value, column))
+    same = value.kind == result.kind and value.is_binary == result.is_binary and result.number is None
+    if same and (value.kind in ("string", "json") or column.type.name in ("bigint", "double")):
+        return replace(result, evaluate=value.evaluate, text=None)
+    if same and column.type.name in INTEGER_BITS:
+        low, high = bounds(column.type)
+        return replace(result, evaluate=apply(lambda each: min(max(each, low), high), value.evaluate), text=None)
+    return result
+
+
+def _form(value: Expression) -> tuple[str, Evaluate, Callable[..., bytes]]:
+    """Return the kind of a value's datum, and how its body is made of a part of the value."""
+    kind, type = value.kind, value.column_type
+    if kind in INTEGER_KINDS:
+        is_unsigned = kind == "uint" or type is not None and type.unsigned
+        return "uint" if is_unsigned else "int", value.evaluate, lambda number: b"%d" % number
+    if kind == "real":
+        if type is not None and type.name == "float":
+            return "float", as_text(value), str.encode
+        return "double", value.evaluate, lambda number: repr(number).encode()
+    if kind == "decimal":
+        return "decimal", value.evaluate, lambda number: numbers.decimal_text(number).encode()
+    if kind in ("date", "time", "json"):
+        return kind, as_text(value), str.encode
+    if kind == "datetime":
+        is_timestamp = type is not None and type.name == "timestamp"
+        return "timestamp" if is_timestamp else "datetime", as_text(value), str.encode
+    if value.is_binary:
+        return "bytes" if value.number is None else "literal", value.evaluate, lambda text: text.encode("latin-1")
+    is_gbk = value.collation.startswith("gbk")
+    return "gbk" if is_gbk else "string", as_text(value), lambda text: text.encode("utf-8", "surrogatepass")
+
+
+class NotLiteral(Exception):
+    """The value has to be computed as an expression."""
+
+
+def literal_datum(node: Node) -> Datum | None:
+    """Return the value of a literal, or of a number with a sign; None for NULL. Raises NotLiteral."""
+    sign = ""
+    while isinstance(node, (Parenthesised, Unary)):
+        if isinstance(node, Unary):
+            if node.operator not in ("-", "+") or sign and node.operator == "-":
+                raise NotLiteral
+            sign = "-" if node.operator == "-" else sign
+            node = node.operand
+            if not isinstance(node, Literal) or node.kind not in ("integer", "decimal", "float"):
+                raise NotLiteral
+        else:
+            node = node.inner
+    if not isinstance(node, Literal):
+        raise NotLiteral
+    if node.kind == "null":
+        return None
+    if node.kind == "string":
+        if node.charset not in ("", "utf8mb4", "utf8", "binary"):
+            raise NotLiteral
+        if node.charset == "binary":
+            return Datum("bytes", node.text.encode("utf-8", "surrogateescape"))
+        return Datum("string", node.text.encode("utf-8", "surrogatepass"))
+    if node.kind == "boolean":
+        return Datum("int", b"1" if node.text == "TRUE" else b"0")
+    if node.kind in ("hex", "bit"):
+        return Datum("literal", _literal_bytes(node))
+    if node.kind in _TIMES:
+        if not _TIMES[node.kind].fullmatch(node.text):
+            raise NotLiteral
+        return Datum("datetime" if node.kind == "timestamp" else node.kind, node.text.encode())
+    return _number_datum(sign + node.text, node.kind)
+
+
+def _number_datum(text: str, kind: str) -> Datum:
+    if kind == "float":
+        number = float(text)
+        if math.isinf(number):
+            raise NotLiteral
+        return Datum("double", repr(number).encode())
+    if kind == "integer" and -(2**63) <= int(text) < 2**64:
+        return Datum("int" if int(text) < 2**63 else "uint", b"%d" % int(text))
+    whole, _, fraction = text.lstrip("+-").partition(".")
+    if len(whole) + len(fraction) > MAX_DIGITS or len(fraction) > MAX_SCALE:
+        raise NotLiteral
+    value = Decimal(text)
+    return Datum("decimal", numbers.decimal_text(value if value else abs(value)).encode())
+
+
+def _literal_bytes(node: Literal) -> bytes:
+    base, digits_per_byte = (2, 8) if node.kind == "bit" else (16, 2)
+    size = (len(node.text) + digits_per_byte - 1) // digits_per_byte
+    return int(node.text or "0", base).to_bytes(size, "big")

@@ -8,10 +8,19 @@ from __future__ import annotations
 import operator as operators
 from collections.abc import Callable, Sequence
 
-from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions import numbers
 from simulator.tidb.expressions.collations import derive_collation
 from simulator.tidb.expressions.comparisons import comparison, of_today
-from simulator.tidb.expressions.conversions import as_boolean, as_decimal, as_integer, as_number, as_real, as_text
+from simulator.tidb.expressions.conversions import (
+    as_boolean,
+    as_decimal,
+    as_integer,
+    as_number,
+    as_real,
+    as_text,
+    moment_text,
+    parse_moment,
+)
 from simulator.tidb.expressions.expression import (
     INTEGER_KINDS,
     MOMENT_KINDS,
@@ -31,7 +40,6 @@ from simulator.tidb.expressions.expression import (
     replace,
     string,
 )
-from simulator.tidb.expressions.moments import moment_text, parse_moment
 from simulator.tidb.expressions.texts import as_bytes, collation_key
 
 WHOLE_DIGITS = {"bool": 1, "int": 19, "uint": 20}
@@ -84,7 +92,7 @@ def convert_to(value: Expression, target: Expression) -> Evaluate:
         number, scale = as_decimal(value), target.scale
         if number.scale == scale and value.kind == "decimal":
             return number.evaluate
-        return apply(lambda each: decimals.quantize(each, scale), number.evaluate)
+        return apply(lambda each: numbers.quantize(each, scale), number.evaluate)
     if kind == "string":
         return as_bytes(value) if target.is_binary else as_text(value)
     if kind == "datetime" and value.kind == "time":

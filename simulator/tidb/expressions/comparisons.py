@@ -14,7 +14,15 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from simulator.tidb.expressions.collations import derive_collation, with_explicit_collation
-from simulator.tidb.expressions.conversions import as_number, as_real, as_text, converted, junction
+from simulator.tidb.expressions.conversions import (
+    as_number,
+    as_real,
+    as_text,
+    converted,
+    junction,
+    parse_duration,
+    parse_moment,
+)
 from simulator.tidb.expressions.expression import (
     INTEGER_KINDS,
     MAX_SHOWN,
@@ -34,7 +42,6 @@ from simulator.tidb.expressions.expression import (
 )
 from simulator.tidb.expressions.json_documents import json_key, unquote_json
 from simulator.tidb.expressions.literals import number_value
-from simulator.tidb.expressions.moments import parse_duration, parse_moment
 from simulator.tidb.expressions.numbers import bits, leading_number, text_to_decimal
 from simulator.tidb.expressions.texts import text_operands
 from simulator.tidb.functions.time_conversions import moment_of_duration

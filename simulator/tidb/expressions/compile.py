@@ -33,9 +33,8 @@ from simulator.tidb.expressions.expression import (
     replace,
 )
 from simulator.tidb.expressions.literals import literal_value, number_value
-from simulator.tidb.expressions.registry import FUNCTIONS
 from simulator.tidb.expressions.texts import like, regexp
-from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.expressions.trees import FUNCTIONS, strip_parentheses
 from simulator.tidb.model.types import charset_of
 
 

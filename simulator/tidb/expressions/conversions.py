@@ -1,16 +1,24 @@
-"""Conversions of expressions to numbers, text, conditions."""
+"""Conversions of expressions to numbers, text, conditions, moments (DATE, DATETIME) and durations (TIME).
+
+A moment is text `YYYY-MM-DD hh:mm:ss.ffffff`, which sorts by time and can hold zero dates. A duration is a number of
+microseconds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
-from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions import numbers
 from simulator.tidb.expressions.expression import (
+    MAX_SHOWN,
     MOMENT_KINDS,
     NULL_VALUE,
     NUMERIC_KINDS,
+    TRUNCATED,
     Context,
     Evaluate,
     Expression,
@@ -22,7 +30,6 @@ from simulator.tidb.expressions.expression import (
     once,
     replace,
 )
-from simulator.tidb.expressions.moments import clock_number, moment_number, moment_text, round_duration, round_moment
 from simulator.tidb.expressions.numbers import (
     bits,
     decimal_to_integer,
@@ -34,6 +41,8 @@ from simulator.tidb.expressions.numbers import (
     text_to_real,
 )
 from simulator.tidb.functions.documents import print_dumped
+from simulator.tidb.functions.time_conversions import parse_text as moment_of_text
+from simulator.tidb.values import durations
 from simulator.tidb.values.durations import duration_text
 
 
@@ -70,7 +79,7 @@ def _number(value: Expression) -> Expression:
         if not scale:
             return integer(apply(lambda micros: int(clock_number(micros) / 10**6), value.evaluate))
         return decimal(
-            apply(lambda micros: decimals.quantize(Decimal(clock_number(micros)).scaleb(-6), scale), value.evaluate),
+            apply(lambda micros: numbers.quantize(Decimal(clock_number(micros)).scaleb(-6), scale), value.evaluate),
             scale,
             7 + scale,
         )
@@ -88,7 +97,7 @@ def as_decimal(value: Expression) -> Expression:
     number = as_number(value)
     if number.kind == "decimal":
         return number
-    convert = decimals.of_real if number.kind == "real" else Decimal
+    convert = numbers.real_to_decimal if number.kind == "real" else Decimal
     digits = {"int": 19, "uint": 20}.get(number.kind, 0)
     return replace(number, evaluate=apply(convert, number.evaluate), kind="decimal", scale=0, digits=digits)
 
@@ -201,7 +210,7 @@ def _printer(value: Expression) -> Callable[[Any], str]:
         case "bool":
             return lambda condition: "1" if condition else "0"
         case "decimal":
-            return decimals.text
+            return numbers.decimal_text
     return (lambda year: str(year) if year else "0000") if value.is_year else str
 
 
@@ -211,4 +220,95 @@ def with_shown_digits(value: Expression) -> Expression:
     digits = value.digits_shown
     if value.kind == "real":
         return replace(value, text=apply(lambda number: f"{number:.{digits}f}", value.evaluate), shown_scale=None)
-    return decimal(apply(lambda number: decimals.quantize(number, digits), value.evaluate), digits, value.digits)
+    return decimal(apply(lambda number: numbers.quantize(number, digits), value.evaluate), digits, value.digits)
+
+
+MOMENT = "0000-00-00 00:00:00.000000"
+SECOND = 10**6
+
+
+def parse_printed_moment(shown: str) -> str:
+    """Parse the text that TiDB prints of a date or datetime."""
+    return shown + MOMENT[len(shown) :]
+
+
+@lru_cache(1 << 12)
+def duration_of_text(text: str) -> int | None:
+    """Parse a TIME in any spelling of MySQL, limited to the longest TIME; None for other text."""
+    return durations.duration(text, 6, cut=True)
+
+
+def parse_moment(context: Context, text: str) -> str | None:
+    """Parse a moment in any spelling of MySQL; other text is NULL, with a problem."""
+    moment = moment_of_text(text)
+    if moment is None:
+        context.problem(TRUNCATED, f"1292 Incorrect datetime value: '{text[:MAX_SHOWN]}'")
+    return moment
+
+
+def parse_duration(context: Context, text: str) -> int | None:
+    """Parse a TIME in any spelling of MySQL; other text is NULL, with a problem."""
+    duration = duration_of_text(text)
+    if duration is None:
+        context.problem(TRUNCATED, f"1292 Truncated incorrect time value: '{text[:MAX_SHOWN]}'")
+    return duration
+
+
+def moment_number(moment: str, kind: str) -> str:
+    """Return `YYYYMMDD` of a date or `YYYYMMDDhhmmss.ffffff` of a datetime."""
+    if kind == "date":
+        return moment[:4] + moment[5:7] + moment[8:10]
+    return moment[:4] + moment[5:7] + moment[8:10] + moment[11:13] + moment[14:16] + moment[17:]
+
+
+def as_datetime(moment: str) -> datetime | None:
+    """Return a moment as a datetime; None for a date with a zero part or outside of the calendar."""
+    try:
+        return datetime.fromisoformat(moment)
+    except ValueError:
+        return None
+
+
+def of_datetime(moment: datetime) -> str:
+    return f"{moment.isoformat(' ', 'microseconds')[:26]}"
+
+
+def round_moment(moment: str, digits: int) -> str:
+    """Round a moment to `digits` of a second; one outside of the calendar stays."""
+    digits = max(digits, 0)
+    if digits >= 6 or moment.endswith("000000"):
+        return moment
+    fraction = int(moment[20:])
+    unit = 10 ** (6 - digits)
+    more = (fraction + unit // 2) // unit * unit
+    if more < SECOND:
+        return f"{moment[:20]}{more:06d}"
+    whole = as_datetime(moment[:19])
+    if whole is None:
+        return moment
+    try:
+        return of_datetime(whole + timedelta(seconds=1))
+    except OverflowError:
+        return moment
+
+
+def round_duration(duration: int, digits: int) -> int:
+    """Round a duration to `digits` of a second, half away from zero."""
+    unit: int = 10 ** (6 - max(digits, 0))
+    size = (abs(duration) + unit // 2) // unit * unit
+    return -size if duration < 0 else size
+
+
+def clock_number(duration: int) -> int:
+    """Return the number `hhmmss`, followed by six digits of its fraction."""
+    seconds, micros = divmod(abs(duration), SECOND)
+    number = (seconds // 3600 * 10000 + seconds // 60 % 60 * 100 + seconds % 60) * SECOND + micros
+    return -number if duration < 0 else number
+
+
+def moment_text(moment: str, digits: int = 0) -> str:
+    """Return the text of a moment with `digits` of a second; without them its fraction without trailing zeros."""
+    if digits:
+        return moment[: 20 + digits]
+    fraction = moment[19:].rstrip("0")
+    return moment[:19] if fraction == "." else moment[:19] + fraction

@@ -1,7 +1,7 @@
 """Compiled expressions: a function of a row, the type of its values, and the statement in which it is evaluated.
 
-A value has one of MySQL's kinds, and each kind has one Python type. NULL is None in all of them. The statement has
-the clock, the sql_mode and the warnings.
+A value has one of MySQL's kinds, and each kind has one Python type. NULL is None in all of them. The statement has the
+clock, the sql_mode and the warnings, and takes the FunctionProblem that a Python function of `tidb.functions` raises.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from simulator.tidb.errors import sql_error_with_text
+from simulator.errors import SqlError
+from simulator.tidb.errors import FunctionProblem, sql_error_with_text
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.system_variables import new_server_value
 
@@ -310,3 +311,55 @@ def once(evaluate: Evaluate) -> Evaluate:
         return value
 
     return constant
+
+
+KINDS = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}
+"""Kinds of problems by the letters of `functions.problems`."""
+
+
+def note(context: Context, problem: FunctionProblem) -> Any:
+    """Note the problem of a function; return its value for a statement that goes on. Raises SqlError."""
+    context.problem(KINDS[problem.kind], f"{problem.number} {problem.text}")
+    return problem.value
+
+
+def call(compute: Callable[..., Any], *parts: Evaluate) -> Evaluate:
+    """Return the call of a function that may raise FunctionProblem; NULL if an argument is."""
+    return call_in_context(lambda context, *values: compute(*values), *parts)
+
+
+def call_in_context(compute: Callable[..., Any], *parts: Evaluate) -> Evaluate:
+    """Return the call of a function of the context and values that may raise FunctionProblem; NULL if a value is."""
+
+    def called(context: Context, *values: Any) -> Any:
+        try:
+            return compute(context, *values)
+        except FunctionProblem as problem:
+            return note(context, problem)
+
+    return apply_in_context(called, *parts)
+
+
+def call_with_nulls(compute: Callable[..., Any], *parts: Evaluate) -> Evaluate:
+    """Return the call of a function that takes NULL as None, and may raise FunctionProblem."""
+
+    def evaluate(row: Row, context: Context) -> Any:
+        values = [part(row, context) for part in parts]
+        try:
+            return compute(*values)
+        except FunctionProblem as problem:
+            return note(context, problem)
+
+    return evaluate
+
+
+def value_for_errors(part: Evaluate, other: Any = None) -> Evaluate:
+    """Return a value; another if the statement takes a problem of it for an error."""
+
+    def evaluate(row: Row, context: Context) -> Any:
+        try:
+            return part(row, context)
+        except SqlError:
+            return other
+
+    return evaluate

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.tidb.expressions.calls import call, call_in_context, call_with_nulls
 from simulator.tidb.expressions.conversions import as_real, as_text, signed_bits
 from simulator.tidb.expressions.expression import (
     MOMENT_KINDS,
@@ -15,6 +14,9 @@ from simulator.tidb.expressions.expression import (
     Expression,
     Function,
     apply,
+    call,
+    call_in_context,
+    call_with_nulls,
     fixed,
     integer,
     null,

@@ -12,7 +12,7 @@ from typing import Any
 
 from simulator.errors import SqlError
 from simulator.tidb.datums.kinds import Datum, datum_text
-from simulator.tidb.expressions.calls import call, call_with_nulls
+from simulator.tidb.errors import FunctionProblem
 from simulator.tidb.expressions.conversions import as_real, as_text
 from simulator.tidb.expressions.expression import (
     NULL_VALUE,
@@ -23,13 +23,14 @@ from simulator.tidb.expressions.expression import (
     Function,
     apply,
     boolean,
+    call,
+    call_with_nulls,
     fixed,
     integer,
     string,
 )
 from simulator.tidb.functions import documents, json_functions, json_paths
 from simulator.tidb.functions.documents import dump, parse_json, stored_text
-from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.values.documents import TypedScalar
 from simulator.tidb.values.durations import duration_text
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from simulator.tidb.errors import sql_error_with_text
-from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions import numbers
+from simulator.tidb.expressions.conversions import parse_printed_moment
 from simulator.tidb.expressions.expression import (
     ALWAYS,
     CONNECTION_COLLATION,
@@ -25,7 +26,6 @@ from simulator.tidb.expressions.expression import (
     null,
     replace,
 )
-from simulator.tidb.expressions.moments import parse_printed_moment
 from simulator.tidb.expressions.numbers import real_text
 from simulator.tidb.functions.documents import MARK, text_of_stored
 from simulator.tidb.functions.time_conversions import no_moment, parse_text
@@ -189,7 +189,7 @@ MOST_DIGITS = 81
 def decimal_literal(shown: str) -> Expression:
     """Return a decimal literal. One with too many digits before its point is the largest DECIMAL (tidb
     pkg/parser/lexer.go, toDecimal; pkg/types/mydecimal.go, FromString)."""
-    number = decimals.fitted(Decimal(shown))
+    number = numbers.fitted(Decimal(shown))
     if number is None:
         number = Decimal("9" * MAX_DIGITS).copy_sign(Decimal(shown))
     sign, figures, exponent = number.as_tuple()

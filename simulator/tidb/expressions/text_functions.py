@@ -7,7 +7,6 @@ from typing import Any
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.arithmetic import as_bits
-from simulator.tidb.expressions.calls import call, call_with_nulls
 from simulator.tidb.expressions.collations import IGNORABLE, derive_collation
 from simulator.tidb.expressions.conversions import as_int32, as_number, as_real, as_text, signed_bits
 from simulator.tidb.expressions.expression import (
@@ -24,6 +23,8 @@ from simulator.tidb.expressions.expression import (
     apply,
     apply_in_context,
     boolean,
+    call,
+    call_with_nulls,
     fixed,
     integer,
     null,

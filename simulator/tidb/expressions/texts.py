@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from simulator.tidb import collations
 from simulator.tidb.collations import BASIC, WEIGHTS
-from simulator.tidb.expressions.calls import call
+from simulator.tidb.errors import packet_overflow
 from simulator.tidb.expressions.collations import derive_collation
 from simulator.tidb.expressions.conversions import as_text, converted
 from simulator.tidb.expressions.expression import (
@@ -24,10 +24,10 @@ from simulator.tidb.expressions.expression import (
     Function,
     apply,
     apply_in_context,
+    call,
     string,
 )
 from simulator.tidb.functions import texts
-from simulator.tidb.functions.problems import packet_overflow
 from simulator.tidb.functions.texts import bytes_as_text, encode_text, regexp_like
 
 TextFunction = Callable[[str], str]

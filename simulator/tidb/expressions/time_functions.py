@@ -9,9 +9,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from simulator.tidb.expressions import decimals
-from simulator.tidb.expressions.calls import call, call_in_context, call_with_nulls, value_for_errors
-from simulator.tidb.expressions.conversions import as_decimal, as_number, as_real, as_text, signed_bits
+from simulator.tidb.expressions import numbers
+from simulator.tidb.expressions.conversions import SECOND, as_decimal, as_number, as_real, as_text, signed_bits
 from simulator.tidb.expressions.expression import (
     MOMENT_KINDS,
     Context,
@@ -20,11 +19,15 @@ from simulator.tidb.expressions.expression import (
     Function,
     apply,
     apply_in_context,
+    call,
+    call_in_context,
+    call_with_nulls,
     fixed,
     integer,
     null,
     replace,
     string,
+    value_for_errors,
 )
 from simulator.tidb.expressions.interval_functions import (
     INTERVAL_FUNCTIONS,
@@ -37,7 +40,6 @@ from simulator.tidb.expressions.interval_functions import (
     number_digits,
     time_value,
 )
-from simulator.tidb.expressions.moments import SECOND
 from simulator.tidb.functions import time_conversions, time_formats, time_functions
 from simulator.tidb.functions.intervals import is_clock_unit
 
@@ -169,7 +171,7 @@ def _from_unixtime(value: Expression, form: Expression | None = None) -> Express
     number = as_number(value)
     moment = call_in_context(
         lambda context, seconds: time_conversions.from_unixtime(
-            int(decimals.quantize(seconds, 6).scaleb(6, decimals.EXACT)), context.zone
+            int(numbers.quantize(seconds, 6).scaleb(6, numbers.EXACT)), context.zone
         ),
         as_decimal(number).evaluate,
     )

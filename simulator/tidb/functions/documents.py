@@ -12,7 +12,7 @@ import re
 import struct
 from typing import TypeVar
 
-from simulator.tidb.functions.problems import FunctionProblem, invalid_json
+from simulator.tidb.errors import FunctionProblem, invalid_json
 from simulator.tidb.values.documents import Document, TypedScalar, normal_json, print_document, sorted_keys
 
 MARK = "\U0010fffe"

@@ -11,8 +11,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from simulator.tidb.errors import FunctionProblem, field_overflow, incorrect_value, truncated_value
 from simulator.tidb.functions import time_conversions
-from simulator.tidb.functions.problems import FunctionProblem, field_overflow, incorrect_value, truncated_value
 from simulator.tidb.functions.time_conversions import CalendarMoment, no_moment, parse_text, parse_with_offset
 from simulator.tidb.values import durations
 from simulator.tidb.values.durations import duration_text

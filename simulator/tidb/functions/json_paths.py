@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from simulator.tidb.errors import FunctionProblem, invalid_path
 from simulator.tidb.functions.documents import check_depth, dump, load, load_item
-from simulator.tidb.functions.problems import FunctionProblem, invalid_path
 from simulator.tidb.values.documents import Document, sorted_keys
 
 BLANKS = "\t\n\v\f\r \x85\xa0"

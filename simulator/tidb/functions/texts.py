@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import re2
 
-from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, FunctionProblem, packet_overflow, regexp_error
+from simulator.tidb.errors import MAX_ALLOWED_PACKET, FunctionProblem, packet_overflow, regexp_error
 
 _EXACTLY = Context(prec=400)
 Number: TypeAlias = int | float

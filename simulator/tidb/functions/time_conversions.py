@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from simulator.tidb.functions.problems import FunctionProblem, incorrect_value, truncated_value
+from simulator.tidb.errors import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.values import durations
 from simulator.tidb.values.durations import LONGEST, duration_text
 from simulator.tidb.values.moments import InvalidDigits, text_moment

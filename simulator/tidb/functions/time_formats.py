@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
 
+from simulator.tidb.errors import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.functions import time_conversions
-from simulator.tidb.functions.problems import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.functions.time_conversions import CalendarMoment
 
 Clock: TypeAlias = tuple[int, int, int, int]

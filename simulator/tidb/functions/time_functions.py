@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from simulator.tidb.errors import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.functions import time_conversions
 from simulator.tidb.functions.intervals import DURATION, leading_duration
-from simulator.tidb.functions.problems import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.functions.time_conversions import CalendarMoment
 from simulator.tidb.values import durations
 

@@ -12,13 +12,13 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.parser.aggregates import parse_order
 from simulator.tidb.parser.atoms import begins_query
-from simulator.tidb.parser.clauses import accept_charset, not_simulated_error, parse_charset_name
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.hints import parse_hints
+from simulator.tidb.parser.expressions import accept_charset, not_simulated_error, parse_charset_name
 from simulator.tidb.parser.literals import LITERALS
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.select import ParsedWith, parse_limit, parse_value
 from simulator.tidb.parser.sources import (
+    parse_hints,
     parse_index_hints,
     parse_name_alias,
     parse_partitions,

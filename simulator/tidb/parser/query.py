@@ -14,7 +14,7 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.aggregates import parse_order, restore_order
 from simulator.tidb.parser.atoms import OPERATORS
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.operators import text_in_any_mode
+from simulator.tidb.parser.expressions import text_in_any_mode
 from simulator.tidb.parser.select import ParsedLimit, ParsedSelect, ParsedWith, parse_limit, parse_select
 from simulator.tidb.restore.expressions import quote_name
 

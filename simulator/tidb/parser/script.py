@@ -18,7 +18,7 @@ from simulator.errors import DdlError, SchemaError, SqlError, UserError
 from simulator.files import read_text
 from simulator.limits import TOO_DEEP, allow_deep_nesting
 from simulator.tidb.parser.cursor import Cursor, Grammar, position
-from simulator.tidb.parser.operators import parse_bit_node, parse_node, parse_simple_node
+from simulator.tidb.parser.expressions import parse_bit_node, parse_node, parse_simple_node
 from simulator.tidb.parser.query import parse_subquery
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.expressions import Node

@@ -21,8 +21,7 @@ from simulator.tidb.parser.aggregates import (
     restore_order,
 )
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.hints import parse_hints
-from simulator.tidb.parser.sources import parse_source_list, parse_table_name, restore_sources, source_tree
+from simulator.tidb.parser.sources import parse_hints, parse_source_list, parse_table_name, restore_sources, source_tree
 from simulator.tidb.restore.expressions import quote_name, quote_string, restore_list, restore_node, restore_table_name
 from simulator.tidb.syntax.queries import (
     DerivedTable,

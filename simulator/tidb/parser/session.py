@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.model.types import COLLATIONS, canonical_charset, canonical_collation, charset_of
-from simulator.tidb.parser.clauses import not_simulated_error
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.dml import parse_delete, parse_update
+from simulator.tidb.parser.expressions import not_simulated_error
 from simulator.tidb.parser.query import parse_query, parse_with
 from simulator.tidb.syntax.session import Show
 

@@ -19,8 +19,7 @@ from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, object_key, w
 from simulator.tidb.ddl.session import FinishedJob
 from simulator.tidb.model.table import Table
 from simulator.tidb.storage.ids import SequenceValues, initial_counters
-from simulator.tidb.storage.locks import Locks, LockWait, NamedLocks
-from simulator.tidb.storage.rows import Handle, TableRows
+from simulator.tidb.storage.rows import Handle, Locks, LockWait, NamedLocks, TableRows
 from simulator.tidb.storage.tables import Ids, StoredTable
 from simulator.tidb.storage.transactions import Transaction
 

@@ -24,7 +24,7 @@ from simulator.tidb.ddl.catalog import SequenceInfo
 from simulator.tidb.ddl.views_and_sequences import SequenceLimits, sequence_limits
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import Column, Table, cached_by_table
-from simulator.tidb.syntax.tables import TableOption
+from simulator.tidb.syntax.definitions import TableOption
 
 CACHE_SIZE = 30_000
 

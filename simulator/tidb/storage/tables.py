@@ -1,4 +1,7 @@
-"""Tables as they are stored: their definition, their partitions, their ids."""
+"""Tables as they are stored: their definition, their ids, their partitions, and in which of these a row is.
+
+Source of the last: tidb pkg/table/tables/partition.go.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,28 @@ from simulator.tidb.storage.rows import Entry, Handle, Layout, TableRows, Versio
 
 if TYPE_CHECKING:
     from simulator.tidb.storage.row_keys import RowKey
+import zlib
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from simulator.errors import SchemaError, SqlError
+from simulator.tidb import collations
+from simulator.tidb.errors import not_simulated, sql_error
+from simulator.tidb.expressions.casts import cast
+from simulator.tidb.expressions.comparisons import comparison_operands
+from simulator.tidb.expressions.expression import Context, Evaluate, Expression
+from simulator.tidb.expressions.over_columns import (
+    needed_columns,
+    over_columns,
+    places_of,
+    table_column,
+    table_expression,
+)
+from simulator.tidb.model.table import Column, Partitioning, columns_by_name
 
 NULL_BYTES = bytes([NULL])
 MARK_BYTES = MARK.encode()
@@ -114,3 +139,190 @@ def image_of(cells: Cells) -> bytes:
 def cells_of(image: bytes) -> Cells:
     """Return the cells of a row."""
     return [None if cell == NULL_BYTES else cell for cell in image.split(SEPARATOR_BYTES)]
+
+
+KEY_TYPES = frozenset(
+    "tinyint smallint mediumint int bigint decimal char varchar date datetime timestamp time year enum set".split()
+)
+"""The column types that PARTITION BY KEY is simulated for."""
+
+Locate = Callable[[Cells], "int | None"]
+"""Returns the ordinal of a row's partition, None if no partition takes it."""
+
+_NO_STATEMENT = Context()
+
+
+@cached_by_table
+def partition_of(table: Table) -> Locate:
+    """Return how a row has its partition; 0 for a table without partitions. Raises SqlError 1235 for a partitioning that
+    is not simulated."""
+    try:
+        return _locate(table)
+    except SchemaError as error:
+        raise not_simulated(str(error)) from None
+
+
+@cached_by_table
+def _locate(table: Table) -> Locate:
+    rule = table.partitioning
+    return (lambda cells: 0) if rule is None else _ORDERS[rule.kind](table, rule)
+
+
+def locate_partition(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
+    """Return the ordinal (int32) of each row's partition, null if no partition takes the row.
+
+    `texts`: the TiDB text of each column. Raises SchemaError for a partitioning that is not simulated.
+    """
+    rule = table.partitioning
+    if rule is None:
+        raise SchemaError(f"table {table.name!r} is not partitioned")
+    named = [] if rule.expression else [column.name for column in _members(table, rule)]
+    needed = needed_columns(table, [rule.expression] if rule.expression else [], named)
+    rows = len(next(iter(texts.values())))
+    return pa.array(over_columns(table, _locate(table), needed, texts, rows), pa.int32())
+
+
+def no_partition_error(table: Table, cells: Cells) -> SqlError:
+    """Return error 1526 for a row: the value of the expression, or `from column_list`."""
+    rule = table.partitioning
+    assert rule is not None, "a table without partitions takes all rows"
+    if not rule.expression:
+        return sql_error(1526, "from column_list")
+    number = cast(table_expression(table, rule.expression), "SIGNED").evaluate(cells, _NO_STATEMENT)
+    return sql_error(1526, "NULL" if number is None else number)
+
+
+def _members(table: Table, rule: Partitioning) -> list[Column]:
+    """Return the columns of RANGE COLUMNS, LIST COLUMNS or KEY."""
+    names = rule.columns or (table.primary_key if rule.kind == "key" else ())
+    return [columns_by_name(table)[name.lower()] for name in names]
+
+
+# -- HASH and KEY ------------------------------------------------------------------------------------------------------
+
+
+def _hash(table: Table, rule: Partitioning) -> Locate:
+    evaluate, count = cast(table_expression(table, rule.expression), "SIGNED").evaluate, len(rule.partitions)
+
+    def locate(cells: Cells) -> int:
+        number = evaluate(cells, _NO_STATEMENT)
+        return 0 if number is None else abs(number) % count
+
+    return locate
+
+
+def _key(table: Table, rule: Partitioning) -> Locate:
+    """Take the CRC32 of the columns' sort keys, with a zero byte for NULL (TiDB ForKeyPruning.LocateKeyPartition)."""
+    parts = [_hashed(table, column) for column in _members(table, rule)]
+    count = len(rule.partitions)
+    return lambda cells: zlib.crc32(b"".join([part(cells) for part in parts])) % count
+
+
+def _hashed(table: Table, column: Column) -> Callable[[Cells], bytes]:
+    type, place = column.type, places_of(table).get(column.name, -1)
+    if (
+        place < 0
+        or type.name not in KEY_TYPES
+        or type.collation.endswith("_ci")
+        or collations.has_weights(type.collation)
+    ):
+        raise SchemaError(
+            f"table {table.name!r}: PARTITION BY KEY on column {column.name!r} is not computed for "
+            f"{type.name} with collation {type.collation}; numbers, times and strings of a _bin or binary "
+            f"collation of UTF-8, Latin-1 or ASCII are"
+        )
+    is_bytes = type.charset == "binary" and type.name in ("char", "varchar")
+    pads = collations.pads_spaces(type.collation)
+
+    def hashed(cells: Cells) -> bytes:
+        cell = cells[place]
+        if cell is None:
+            return b"\0"
+        return cell.decode().encode("latin-1") if is_bytes else cell.rstrip(b" ") if pads else cell
+
+    return hashed
+
+
+# -- RANGE and LIST ----------------------------------------------------------------------------------------------------
+
+Part = tuple[int, Any]
+"""A value or a bound as it sorts: NULL below all values, MAXVALUE above them."""
+
+BELOW, MAXVALUE = (0, None), (2, None)
+
+
+def _sortable(value: Any) -> Part:
+    return BELOW if value is None else (1, value)
+
+
+def _values(table: Table, rule: Partitioning) -> list[Expression]:
+    """Return the values that are compared with bounds."""
+    if rule.expression:
+        return [table_expression(table, rule.expression)]
+    return [table_column(table, column) for column in _members(table, rule)]
+
+
+def _compared(
+    table: Table, rule: Partitioning, members: Sequence[tuple[str, ...]]
+) -> tuple[Callable[[Cells], tuple[Part, ...]], list[tuple[Part, ...]]]:
+    """Return how a row has what sorts among the members of partitions, and what those are."""
+    row_parts, columns = list[Evaluate](), list[list[Part]]()
+    for value, bounds in zip(_values(table, rule), zip(*members, strict=True), strict=True):
+        compared, parts = value.evaluate, list[Part]()
+        for bound in bounds:
+            if bound.upper() == "MAXVALUE":
+                parts.append(MAXVALUE)
+                continue
+            limit = table_expression(table, bound)
+            if limit.kind == "null":
+                parts.append(BELOW)
+                continue
+            if value.kind == limit.kind == "string":
+                limit = replace(limit, collation=value.collation)
+            compared, constant = comparison_operands(value, limit, "<")
+            parts.append(_sortable(constant((), _NO_STATEMENT)))
+        row_parts.append(compared)
+        columns.append(parts)
+    if len(row_parts) == 1:
+        only = row_parts[0]
+        return lambda cells: (_sortable(only(cells, _NO_STATEMENT)),), list(zip(*columns, strict=True))
+    return lambda cells: tuple(_sortable(part(cells, _NO_STATEMENT)) for part in row_parts), list(
+        zip(*columns, strict=True)
+    )
+
+
+def _range(table: Table, rule: Partitioning) -> Locate:
+    """Find the first partition with a bound above the row. NULL is below every bound."""
+    of_row, bounds = _compared(table, rule, [partition.values[0] for partition in rule.partitions])
+    count = len(bounds)
+
+    def locate(cells: Cells) -> int | None:
+        ordinal = bisect_right(bounds, of_row(cells))
+        return ordinal if ordinal < count else None
+
+    return locate
+
+
+def _list(table: Table, rule: Partitioning) -> Locate:
+    """Find the partition that lists the row's values, else the default partition."""
+    default, ordinals, members = None, list[int](), list[tuple[str, ...]]()
+    for ordinal, partition in enumerate(rule.partitions):
+        for member in partition.values:
+            if tuple(bound.upper() for bound in member) == ("DEFAULT",):
+                default = ordinal
+            else:
+                ordinals.append(ordinal)
+                members.append(member)
+    if not members:
+        return lambda cells: default
+    of_row, listed = _compared(table, rule, members)
+    by_values = dict(reversed(list(zip(listed, ordinals, strict=True))))
+    return lambda cells: by_values.get(of_row(cells), default)
+
+
+_ORDERS: dict[str, Callable[[Table, Partitioning], Locate]] = {
+    "hash": _hash,
+    "key": _key,
+    "list": _list,
+    "range": _range,
+}

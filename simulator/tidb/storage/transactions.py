@@ -15,9 +15,8 @@ from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Cells, Table
-from simulator.tidb.storage.locks import Locks, LockWait, Owner
 from simulator.tidb.storage.row_keys import RowKey
-from simulator.tidb.storage.rows import NEWEST, Entry, Handle, TableRows, Version
+from simulator.tidb.storage.rows import NEWEST, Entry, Handle, Locks, LockWait, Owner, TableRows, Version
 from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
 
 MISSING = object()

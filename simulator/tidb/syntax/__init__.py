@@ -6,4 +6,3 @@ from simulator.tidb.syntax.definitions import *
 from simulator.tidb.syntax.expressions import *
 from simulator.tidb.syntax.queries import *
 from simulator.tidb.syntax.session import *
-from simulator.tidb.syntax.tables import *

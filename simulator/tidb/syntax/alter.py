@@ -10,9 +10,11 @@ from simulator.tidb.syntax.definitions import (
     Expression,
     KeyDefinition,
     KeyPart,
-    TableName,
+    PartitionClause,
+    PartitionDefinition,
+    TableOption,
 )
-from simulator.tidb.syntax.tables import PartitionClause, PartitionDefinition, TableOption
+from simulator.tidb.syntax.expressions import TableName
 
 
 class Spec(Struct, frozen=True):

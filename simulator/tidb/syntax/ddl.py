@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from simulator.tidb.syntax.alter import Spec
-from simulator.tidb.syntax.definitions import KeyDefinition, Statement, TableName
-from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery, TableOption
+from simulator.tidb.syntax.definitions import CreateTable, EmbeddedQuery, KeyDefinition, Statement, TableOption
+from simulator.tidb.syntax.expressions import TableName
 
 # -- databases ---------------------------------------------------------------------------------------------------
 

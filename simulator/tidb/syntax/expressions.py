@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -24,6 +25,13 @@ class Literal(Node, frozen=True):
 
     introduced: bool = False
     """Whether the introducer is written: `_latin1'a'`."""
+
+
+class TableName(NamedTuple):
+    schema: str
+    """Empty if the statement does not qualify the name."""
+
+    name: str
 
 
 class ColumnName(Node, frozen=True):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.expressions import ColumnName, Node
+from simulator.tidb.syntax.expressions import ColumnName, Node, TableName
 
 
 class OrderItem(Struct, frozen=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from simulator.tidb.syntax.definitions import Statement, TableName
-from simulator.tidb.syntax.expressions import Node
+from simulator.tidb.syntax.definitions import Statement
+from simulator.tidb.syntax.expressions import Node, TableName
 from simulator.tidb.syntax.queries import Assignment, QueryTree, RowStatement, SelectTree
 
 

@@ -41,8 +41,8 @@ from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.syntax.ddl import AlterTable, RecoverTable
-from simulator.tidb.syntax.definitions import Pair, TableName
-from simulator.tidb.syntax.tables import CreateTable
+from simulator.tidb.syntax.definitions import CreateTable, Pair
+from simulator.tidb.syntax.expressions import TableName
 from support.upstreams import behind
 from support.vectors.files import Json, Kind, Vector, contains, keys_of, numbers, releases_of
 

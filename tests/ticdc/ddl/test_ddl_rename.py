@@ -15,7 +15,8 @@ from simulator.errors import DdlError
 from simulator.releases import Release, find
 from simulator.ticdc.ddl.rename import Rename, rename_texts, replicated_pairs, schema_snapshot
 from simulator.ticdc.filters import replication
-from simulator.tidb.syntax.definitions import Pair, TableName
+from simulator.tidb.syntax.definitions import Pair
+from simulator.tidb.syntax.expressions import TableName
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
 FOLLOWED = replication(["shop.t*"])

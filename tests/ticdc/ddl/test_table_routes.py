@@ -18,7 +18,7 @@ from simulator.ticdc.ddl.routes import route_statement
 from simulator.ticdc.filters.table_routes import find_conflict, table_routes
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.restore.ddl import restore_statement
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import TableName
 
 RELEASE = find("v8.5.7", "new")
 URI = "kafka://127.0.0.1:1/all?protocol={}&partition-num=3&enable-tidb-extension=true"

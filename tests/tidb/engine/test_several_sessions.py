@@ -16,11 +16,9 @@ from simulator.tidb.engine.session import Session
 from simulator.tidb.errors import error_number
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.database import new_database
-from simulator.tidb.storage.locks import LockWait
-from simulator.tidb.storage.partitions import partition_of
 from simulator.tidb.storage.row_keys import entries_of
-from simulator.tidb.storage.rows import NEWEST
-from simulator.tidb.storage.tables import RowReader, StoredTable
+from simulator.tidb.storage.rows import NEWEST, LockWait
+from simulator.tidb.storage.tables import RowReader, StoredTable, partition_of
 
 NOW = 1_700_000_000_000
 V8_5 = find("v8.5.0")

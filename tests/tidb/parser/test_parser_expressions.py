@@ -10,7 +10,7 @@ from support.upstreams import cases, grouped
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.operators import parse_expression, parse_parenthesised
+from simulator.tidb.parser.expressions import parse_expression, parse_parenthesised
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import DdlError, SqlError
 from simulator.tidb.parser import sql
-from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.syntax.templates import Templates
+from simulator.tidb.parser.sql import Templates, parse_sql
 
 LITERALS = st.sampled_from(
     """1|5|007|0|123456789012345678|99999999999999999999|1.50|.5|1e3|1.|0x1F|x'41'|b'1'|'a'|''|'it''s'|'a b, 5'|'a' 'b'|'é'

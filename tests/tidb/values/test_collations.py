@@ -18,7 +18,7 @@ from simulator.tidb import collations
 from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table
-from simulator.tidb.storage.partitions import locate_partition
+from simulator.tidb.storage.tables import locate_partition
 
 COLLATIONS = sorted({*collations.WEIGHTS, "utf8mb4_bin", "utf8mb4_0900_bin", "latin1_bin", "ascii_bin"})
 TEXTS = st.lists(

@@ -16,8 +16,8 @@ from support.upstreams import grouped
 
 from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.ddl.defaults import value_text
+from simulator.tidb.expressions.conversions import parse_duration, parse_moment
 from simulator.tidb.expressions.expression import Context
-from simulator.tidb.expressions.moments import parse_duration, parse_moment
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.values import durations

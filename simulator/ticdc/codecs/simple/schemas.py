@@ -12,7 +12,7 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.row_changes import TableInfo
 from simulator.tidb.ddl.defaults import stored_expression, stored_value
-from simulator.tidb.ddl.hidden_columns import VarString, hidden_columns
+from simulator.tidb.ddl.index_parts import VarString, hidden_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table, places_of, row_id_column
 from simulator.tidb.model.types import ColumnType

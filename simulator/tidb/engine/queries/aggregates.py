@@ -16,7 +16,7 @@ from simulator.tidb.engine.queries.set_operations import distinct_key, sort_key,
 from simulator.tidb.engine.scope import QueryScope
 from simulator.tidb.engine.settings import variable_text
 from simulator.tidb.errors import not_simulated, sql_error
-from simulator.tidb.expressions import decimals
+from simulator.tidb.expressions import numbers
 from simulator.tidb.expressions.arithmetic import as_bits
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.conversions import as_decimal, as_real, as_text, integer_value
@@ -148,7 +148,7 @@ def _sum(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -> Ag
         return Aggregation(
             _folded(number.evaluate, None, lambda one, other: one + other, lambda total: total), real(_itself)
         )
-    start = _folded(number.evaluate, None, decimals.EXACT.add, lambda total: total)
+    start = _folded(number.evaluate, None, numbers.EXACT.add, lambda total: total)
     return Aggregation(start, decimal(_itself, number.scale))
 
 
@@ -161,7 +161,7 @@ def _average(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -
         total, count = pair
         if count == 0:
             return value, 1
-        return total + value if number.kind == "real" else decimals.EXACT.add(total, value), count + 1
+        return total + value if number.kind == "real" else numbers.EXACT.add(total, value), count + 1
 
     def finish(pair: tuple[Any, int]) -> Any:
         total, count = pair
@@ -169,7 +169,7 @@ def _average(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -
             return None
         if number.kind == "real":
             return total / count
-        return decimals.quantize(decimals.EXACT.divide(total, Decimal(count)), scale)
+        return numbers.quantize(numbers.EXACT.divide(total, Decimal(count)), scale)
 
     value = real(_itself) if number.kind == "real" else decimal(_itself, scale)
     return Aggregation(_folded(number.evaluate, (0, 0), combine, finish), value)

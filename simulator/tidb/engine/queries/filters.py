@@ -23,7 +23,7 @@ from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.conversions import as_boolean
 from simulator.tidb.expressions.expression import MOMENT_KINDS, Evaluate, Expression, Row
 from simulator.tidb.model.table import visible_columns
-from simulator.tidb.storage.locks import LockWait
+from simulator.tidb.storage.rows import LockWait
 from simulator.tidb.storage.tables import StoredTable
 
 Lookup: TypeAlias = "Callable[[Row, StatementContext], Iterable[Values]]"

@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from simulator.tidb import syntax
-from simulator.tidb.engine.clock import UTC, time_zone
-from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.context import UTC, StatementContext, time_zone
 from simulator.tidb.engine.scope import Field, Fields, QueryScope, map_expression
+from simulator.tidb.expressions.conversions import as_datetime, of_datetime
 from simulator.tidb.expressions.expression import (
     Context,
     Evaluate,
@@ -27,7 +27,6 @@ from simulator.tidb.expressions.expression import (
     replace,
 )
 from simulator.tidb.expressions.literals import column_value
-from simulator.tidb.expressions.moments import as_datetime, of_datetime
 from simulator.tidb.expressions.over_columns import table_column
 from simulator.tidb.model.table import INTERNAL_COLUMNS, ROW_ID, Column, Table, cached_by_table, places_of
 from simulator.tidb.model.types import BIGINT

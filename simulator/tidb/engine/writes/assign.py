@@ -21,13 +21,12 @@ from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.kinds import CastProblem, Datum, datum_text
 from simulator.tidb.datums.numbers import rounded_value
 from simulator.tidb.ddl.defaults import implicit_value, row_default
-from simulator.tidb.engine.clock import default_time_text, now_text
-from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.context import StatementContext, default_time_text, now_text
 from simulator.tidb.engine.queries.plans import new_compilation
 from simulator.tidb.engine.scope import QueryScope, StatementCompilation
 from simulator.tidb.errors import sql_error, sql_error_with_text
+from simulator.tidb.expressions.casts import datum_of
 from simulator.tidb.expressions.compile import compile_expression
-from simulator.tidb.expressions.datums import datum_of
 from simulator.tidb.expressions.expression import Evaluate
 from simulator.tidb.expressions.json_documents import typed_cell
 from simulator.tidb.expressions.over_columns import generated_value, table_expression

@@ -18,8 +18,8 @@ from simulator.tidb.engine.scope import Field, Fields, QueryScope
 from simulator.tidb.engine.settings import SqlSession
 from simulator.tidb.engine.writes.assign import Cell, RowValues, fixed_defaults, has_default, is_automatic, zero_cell
 from simulator.tidb.errors import sql_error, sql_error_with_text
+from simulator.tidb.expressions.casts import NotLiteral, datum_of, literal_datum
 from simulator.tidb.expressions.compile import compile_expression
-from simulator.tidb.expressions.datums import NotLiteral, datum_of, literal_datum
 from simulator.tidb.expressions.expression import Evaluate, fixed, null
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.model.table import Cells, Column, visible_columns

@@ -26,10 +26,9 @@ from simulator.tidb.expressions.expression import Evaluate
 from simulator.tidb.expressions.over_columns import table_expression
 from simulator.tidb.model.table import Cells, ForeignKey, Table, cached_by_table, mark_place, visible_columns
 from simulator.tidb.storage.ids import auto_column
-from simulator.tidb.storage.partitions import no_partition_error, partition_of
 from simulator.tidb.storage.row_keys import RowKey, array_keys, entries_of, handle_of, shown_key
 from simulator.tidb.storage.rows import Handle
-from simulator.tidb.storage.tables import StoredTable
+from simulator.tidb.storage.tables import StoredTable, no_partition_error, partition_of
 
 ENTRY_SIZE_LIMIT = 6 << 20
 """Bytes of a row in TiKV: TiDB's default of txn-entry-size-limit."""

@@ -1,4 +1,4 @@
-"""Parse ALTER TABLE. The specs about partitions are in `alter_partitions`.
+"""Parse ALTER TABLE. The specs about partitions are in `partitions`.
 
 A spec of LAST_SPECS stands alone or after the others, without a comma (TiDB: pkg/parser/parser.y,
 AlterTableSpecSingleOpt).
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from simulator.tidb import syntax
-from simulator.tidb.parser import clauses
-from simulator.tidb.parser.clauses import parse_column_name
+from simulator.tidb.parser import expressions
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl import partitions
 from simulator.tidb.parser.ddl.columns import parse_column, parse_default
-from simulator.tidb.parser.ddl.create_table import parse_table_elements
+from simulator.tidb.parser.ddl.databases_and_tables import parse_table_elements
 from simulator.tidb.parser.ddl.keys import begins_key, parse_direction, parse_key
 from simulator.tidb.parser.ddl.options import begins_option, parse_option
 from simulator.tidb.parser.ddl.partitions import parse_partitioning
+from simulator.tidb.parser.expressions import parse_column_name
 from simulator.tidb.parser.script import not_ddl_error
 from simulator.tidb.restore.expressions import quote_name, quote_string, restore_column_name
 
@@ -76,7 +76,7 @@ def parse_drop(cursor: Cursor, _: str) -> syntax.Spec:
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF EXISTS")
     qualifier, name = parse_column_name(cursor)
-    clauses.parse_restrict_or_cascade(cursor)
+    expressions.parse_restrict_or_cascade(cursor)
     return syntax.DropColumn(name, if_exists, qualifier)
 
 
@@ -151,16 +151,16 @@ def parse_tiflash_replica(cursor: Cursor, _: str) -> syntax.TiflashReplica:
     hypothetical = cursor.accept("HYPO")
     cursor.expect("TIFLASH REPLICA")
     count = cursor.integer("the number of replicas")
-    return syntax.TiflashReplica(count, clauses.parse_location_labels(cursor), hypothetical)
+    return syntax.TiflashReplica(count, expressions.parse_location_labels(cursor), hypothetical)
 
 
 def parse_convert_charset(cursor: Cursor, _: str) -> syntax.ConvertCharset:
     """Parse the rest of `CONVERT TO CHARACTER SET x [COLLATE y]`."""
     cursor.expect("TO")
-    if not clauses.accept_charset(cursor):
+    if not expressions.accept_charset(cursor):
         cursor.expect("CHARACTER SET")
-    charset = "" if cursor.accept("DEFAULT") else clauses.parse_charset_name(cursor)
-    return syntax.ConvertCharset(charset, clauses.parse_collation_name(cursor) if cursor.accept("COLLATE") else "")
+    charset = "" if cursor.accept("DEFAULT") else expressions.parse_charset_name(cursor)
+    return syntax.ConvertCharset(charset, expressions.parse_collation_name(cursor) if cursor.accept("COLLATE") else "")
 
 
 def parse_order_item(cursor: Cursor) -> syntax.KeyPart:
@@ -244,8 +244,8 @@ SPECS: Mapping[str, SpecParser] = {
     "ATTRIBUTES": lambda cursor, _: syntax.Attributes(partitions.parse_attributes_value(cursor)),
     "STATS_OPTIONS": parse_stats_options,
     **dict.fromkeys(
-        clauses.LOCK_AND_ALGORITHM,
-        lambda cursor, name: syntax.Clause(name, clauses.parse_lock_or_algorithm(cursor, name)),
+        expressions.LOCK_AND_ALGORITHM,
+        lambda cursor, name: syntax.Clause(name, expressions.parse_lock_or_algorithm(cursor, name)),
     ),
     **dict.fromkeys(("CACHE", "NOCACHE"), lambda _, word: syntax.Cache(word == "CACHE")),
     **dict.fromkeys(SECOND_WORDS, parse_plain_clause),

@@ -15,17 +15,18 @@ from msgspec.structs import replace
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.model.types import INTEGER_BITS, TYPES, canonical_charset
-from simulator.tidb.parser.clauses import (
+from simulator.tidb.parser.cursor import Cursor, position
+from simulator.tidb.parser.ddl.keys import parse_check, parse_references
+from simulator.tidb.parser.expressions import (
     accept_charset,
     begins_literal,
     parse_closed_parentheses,
     parse_collation_name,
     parse_column_name,
+    parse_expression,
     parse_signed_literal,
+    text_in_any_mode,
 )
-from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.ddl.keys import parse_check, parse_references
-from simulator.tidb.parser.operators import parse_expression, text_in_any_mode
 from simulator.tidb.restore.expressions import quote_name, restore_table_name
 from simulator.tidb.syntax.definitions import (
     ColumnDefault,

@@ -1,13 +1,134 @@
-"""Parse the statements on databases and on whole tables, from the words after the name of the statement."""
+"""Parse CREATE TABLE, and the statements on databases and on whole tables, from the words after their names.
+
+CREATE TABLE has columns and keys, options, partitions, a query, ON COMMIT, in this order.
+"""
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from simulator.tidb import syntax
-from simulator.tidb.parser import clauses
+from simulator.tidb.parser import expressions
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.ddl.create_table import parse_create_table
-from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS, parse_option
+from simulator.tidb.parser.ddl.columns import expect_column_end, parse_column
+from simulator.tidb.parser.ddl.keys import begins_key, expect_key_end, parse_key
+from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS, begins_option, fail_unknown_option, parse_option
+from simulator.tidb.parser.ddl.partitions import parse_partitioning
+from simulator.tidb.parser.query import parse_query
 from simulator.tidb.restore.expressions import quote_string
+
+OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
+OTHER_OBJECTS = frozenset("DATABASE SCHEMA VIEW OR SEQUENCE PLACEMENT ALGORITHM DEFINER SQL USER ROLE RESOURCE".split())
+QUERIES = ("SELECT", "WITH", "TABLE", "VALUES", "(")
+
+
+Columns = tuple[syntax.ColumnDefinition, ...]
+Keys = tuple[syntax.KeyDefinition, ...]
+
+
+def begins_other_statement(cursor: Cursor) -> bool:
+    """Whether the next statement neither creates nor changes a table."""
+    if cursor.word() == "CREATE":
+        return cursor.word_after() in OTHER_OBJECTS
+    return cursor.word() in OTHER_STATEMENTS
+
+
+def parse_create_table(cursor: Cursor) -> syntax.CreateTable:
+    """Parse a whole CREATE TABLE statement; raises SchemaError."""
+    start = cursor.next_token()
+    temporary = parse_temporary(cursor)
+    if_not_exists = cursor.accept("IF NOT EXISTS")
+    name = cursor.qualified_name("the name of the table")
+    token = cursor.next_token()
+    like = parse_like(cursor)
+    if like:
+        table = syntax.CreateTable(*name, (), (), (), at=start.start, like=like, source_at=token.start)
+    else:
+        table = parse_table_body(cursor, name, start.start)
+    on_commit_delete = parse_on_commit(cursor)
+    if not cursor.at_end():
+        fail_after_table(cursor, table)
+    if (on_commit_delete is None) is (temporary == "global"):
+        cursor.fail("GLOBAL TEMPORARY and ON COMMIT go together; accepted: both or none", start)
+    return replace(table, temporary=temporary, if_not_exists=if_not_exists, on_commit_delete=on_commit_delete)
+
+
+def parse_temporary(cursor: Cursor) -> str:
+    """Parse `CREATE [[GLOBAL] TEMPORARY] TABLE`, and return `global`, `local` or ""."""
+    if cursor.accept("CREATE"):
+        kind = "global" if cursor.accept("GLOBAL TEMPORARY") else "local" if cursor.accept("TEMPORARY") else ""
+        if cursor.accept("TABLE"):
+            return kind
+    cursor.unexpected("CREATE TABLE", ("CREATE", "TABLE"))
+
+
+def parse_like(cursor: Cursor) -> syntax.TableName | None:
+    """Parse an optional `LIKE t` or `(LIKE t)`."""
+    parenthesised = cursor.accept("( LIKE")
+    if not parenthesised and not cursor.accept("LIKE"):
+        return None
+    name = cursor.qualified_name("a table")
+    if parenthesised:
+        cursor.expect(")")
+    return name
+
+
+def parse_table_body(cursor: Cursor, name: syntax.TableName, at: int) -> syntax.CreateTable:
+    """Parse everything between the table's name and ON COMMIT."""
+    columns, keys = parse_table_elements(cursor)
+    options = parse_table_options(cursor)
+    partitioning = parse_partitioning(cursor) if cursor.accept("PARTITION BY") else None
+    token = cursor.next_token()
+    on_duplicate, query = parse_source_query(cursor)
+    source_at = 0 if cursor.next_token() is token else token.start
+    table = syntax.CreateTable(*name, columns, keys, options, partitioning, at)
+    return replace(table, query=query, on_duplicate=on_duplicate, source_at=source_at)
+
+
+def parse_table_elements(cursor: Cursor) -> tuple[Columns, Keys]:
+    """Parse the columns and keys in parentheses, if there are any."""
+    elements = cursor.parenthesised_list(parse_table_element) if cursor.word() == "(" else ()
+    columns = tuple(element for element in elements if isinstance(element, syntax.ColumnDefinition))
+    return columns, tuple(element for element in elements if isinstance(element, syntax.KeyDefinition))
+
+
+def parse_table_element(cursor: Cursor) -> syntax.ColumnDefinition | syntax.KeyDefinition:
+    """Parse one column or key, which `,` or `)` must follow."""
+    if begins_key(cursor):
+        key = parse_key(cursor)
+        expect_key_end(cursor)
+        return key
+    column = parse_column(cursor)
+    expect_column_end(cursor, column)
+    return column
+
+
+def parse_table_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
+    """Parse table options, with or without commas between them; raises SchemaError."""
+    options: list[syntax.TableOption] = []
+    while begins_option(cursor) or options and cursor.accept(","):
+        options.append(parse_option(cursor))
+    return tuple(options)
+
+
+def parse_source_query(cursor: Cursor) -> tuple[str, syntax.EmbeddedQuery | None]:
+    """Parse `[IGNORE | REPLACE] [AS] [query]`. TiDB's grammar accepts the words without a query."""
+    on_duplicate = next((word for word in ("IGNORE", "REPLACE") if cursor.accept(word)), "")
+    cursor.accept("AS")
+    return on_duplicate, parse_query(cursor) if cursor.word() in QUERIES else None
+
+
+def parse_on_commit(cursor: Cursor) -> bool | None:
+    """Parse an optional ON COMMIT, and return whether it deletes the rows."""
+    return cursor.one_of("DELETE ROWS", "PRESERVE ROWS") == "DELETE ROWS" if cursor.accept("ON COMMIT") else None
+
+
+def fail_after_table(cursor: Cursor, table: syntax.CreateTable) -> None:
+    """Raise SchemaError for a token after the end of the table."""
+    if table.partitioning or table.query or table.like or table.on_commit_delete is not None:
+        cursor.unexpected("the end of the statement")
+    fail_unknown_option(cursor)
+
 
 DATABASE_OPTIONS = ("DEFAULT", "CHARSET", "CHARACTER", "CHAR", "COLLATE", "ENCRYPTION", "PLACEMENT", "SET", "READ")
 UNRESERVED_OPTIONS = ("CHARSET", "ENCRYPTION", "PLACEMENT")
@@ -48,14 +169,14 @@ def parse_database_option(cursor: Cursor) -> syntax.TableOption:
     if cursor.accept("SET TIFLASH REPLICA"):
         return syntax.TableOption("TIFLASH REPLICA", parse_tiflash_replica(cursor))
     if cursor.accept("READ ONLY"):
-        return syntax.TableOption("READ ONLY", clauses.parse_setting(cursor, "0", "1", "DEFAULT"))
+        return syntax.TableOption("READ ONLY", expressions.parse_setting(cursor, "0", "1", "DEFAULT"))
     cursor.accept("DEFAULT")
-    if clauses.accept_charset(cursor):
+    if expressions.accept_charset(cursor):
         cursor.accept("=")
-        return syntax.TableOption("CHARSET", clauses.parse_charset_name(cursor))
+        return syntax.TableOption("CHARSET", expressions.parse_charset_name(cursor))
     if cursor.accept("COLLATE"):
         cursor.accept("=")
-        return syntax.TableOption("COLLATE", clauses.parse_collation_name(cursor))
+        return syntax.TableOption("COLLATE", expressions.parse_collation_name(cursor))
     if cursor.accept("ENCRYPTION"):
         cursor.accept("=")
         return syntax.TableOption("ENCRYPTION", parse_encryption(cursor), quoted=True)
@@ -68,7 +189,7 @@ def parse_database_option(cursor: Cursor) -> syntax.TableOption:
 
 def parse_tiflash_replica(cursor: Cursor) -> str:
     count = cursor.integer("the number of replicas")
-    labels = clauses.parse_location_labels(cursor)
+    labels = expressions.parse_location_labels(cursor)
     return f"{count} LOCATION LABELS {', '.join(map(quote_string, labels))}" if labels else str(count)
 
 
@@ -99,7 +220,7 @@ def parse_placement_option(cursor: Cursor) -> syntax.TableOption:
 def parse_drop_table(cursor: Cursor, temporary: str = "") -> syntax.DropTable:
     if_exists = cursor.accept("IF EXISTS")
     tables = cursor.comma_list(Cursor.qualified_name)
-    return syntax.DropTable(tables, if_exists, temporary, clauses.parse_restrict_or_cascade(cursor))
+    return syntax.DropTable(tables, if_exists, temporary, expressions.parse_restrict_or_cascade(cursor))
 
 
 def parse_truncate_table(cursor: Cursor) -> syntax.TruncateTable:

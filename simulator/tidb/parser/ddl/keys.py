@@ -11,9 +11,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.parser.clauses import parse_closed_parentheses, parse_column_name, parse_lock_and_algorithm
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.operators import parse_expression
+from simulator.tidb.parser.expressions import (
+    parse_closed_parentheses,
+    parse_column_name,
+    parse_expression,
+    parse_lock_and_algorithm,
+)
 
 REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
 INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.clauses import parse_charset_name, parse_collation_name, parse_literal
 from simulator.tidb.parser.cursor import Cursor, position
+from simulator.tidb.parser.expressions import parse_charset_name, parse_collation_name, parse_literal
 from simulator.tidb.parser.literals import parse_unit
 from simulator.tidb.restore.expressions import quote_name, restore_table_name
-from simulator.tidb.syntax.tables import TableOption
+from simulator.tidb.syntax.definitions import TableOption
 
 ROW_FORMATS = tuple(
     """
