@@ -16,7 +16,7 @@ from simulator.columns.cells import Bytes, Places, buffers, fixed, raw
 from simulator.columns.hashing import Hashes
 from simulator.tidb.collations import sort_keys
 from simulator.tidb.model.types import ColumnType, exceeds_int64, family, is_text
-from simulator.tidb.values.documents import enum_numbers, set_bits
+from simulator.tidb.values.texts import enum_numbers, set_bits
 
 SIGN = np.uint64(1 << 63)
 

@@ -25,8 +25,9 @@ from simulator.tidb.datums.kinds import (
 )
 from simulator.tidb.datums.numbers import MOST_UNSIGNED, IntegerRange, literal_number, unsigned
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.documents import BYTES, normal_json
+from simulator.tidb.values.documents import normal_json
 from simulator.tidb.values.durations import duration_micros, duration_text
+from simulator.tidb.values.texts import BYTES
 
 SPACES = b" \t\n\r"
 

@@ -32,7 +32,7 @@ from simulator.tidb.storage.database import Schema, new_table, redefined
 from simulator.tidb.storage.rows import NEWEST, TooLong
 from simulator.tidb.storage.tables import StoredTable
 from simulator.tidb.storage.transactions import Transaction
-from simulator.tidb.values.kernels import null_unless
+from simulator.tidb.values.texts import null_unless
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ZERO = "0000-00-00"

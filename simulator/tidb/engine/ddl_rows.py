@@ -21,13 +21,13 @@ from simulator.tidb.engine.outcome import CommittedTransaction
 from simulator.tidb.engine.session import table_changes
 from simulator.tidb.engine.writes.assign import generated_values, index_values
 from simulator.tidb.errors import sql_error, sql_error_with_text
-from simulator.tidb.functions.documents import text_of_stored
 from simulator.tidb.model.table import Cells, Column, Index, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.storage.row_keys import RowKey, array_keys, entries_of, entry_keys, shown_key
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, Layout, TableRows, Version
 from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
 from simulator.tidb.storage.transactions import Change
+from simulator.tidb.values.documents import text_of_stored
 from simulator.tidb.values.moments import number_moment
 
 Apply = Callable[[int], None]

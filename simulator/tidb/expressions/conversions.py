@@ -40,9 +40,9 @@ from simulator.tidb.expressions.numbers import (
     text_to_integer,
     text_to_real,
 )
-from simulator.tidb.functions.documents import print_dumped
 from simulator.tidb.functions.time_conversions import parse_text as moment_of_text
 from simulator.tidb.values import durations
+from simulator.tidb.values.documents import print_dumped
 from simulator.tidb.values.durations import duration_text
 
 

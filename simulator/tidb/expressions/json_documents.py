@@ -29,9 +29,9 @@ from simulator.tidb.expressions.expression import (
     integer,
     string,
 )
-from simulator.tidb.functions import documents, json_functions, json_paths
-from simulator.tidb.functions.documents import dump, parse_json, stored_text
-from simulator.tidb.values.documents import TypedScalar
+from simulator.tidb.functions import json_functions, json_paths
+from simulator.tidb.values import documents
+from simulator.tidb.values.documents import TypedScalar, dump, parse_json, stored_text
 from simulator.tidb.values.durations import duration_text
 
 

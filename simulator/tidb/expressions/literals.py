@@ -27,12 +27,12 @@ from simulator.tidb.expressions.expression import (
     replace,
 )
 from simulator.tidb.expressions.numbers import real_text
-from simulator.tidb.functions.documents import MARK, text_of_stored
 from simulator.tidb.functions.time_conversions import no_moment, parse_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType
 from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.values import durations
+from simulator.tidb.values.documents import MARK, text_of_stored
 from simulator.tidb.values.durations import duration_micros
 
 BLOB_TYPES = {

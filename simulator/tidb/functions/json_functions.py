@@ -9,11 +9,20 @@ import json
 from collections.abc import Iterator, Sequence
 
 from simulator.tidb.errors import FunctionProblem, invalid_json
-from simulator.tidb.functions import documents, json_paths
-from simulator.tidb.functions.documents import check_depth, compare, dump, load, load_item
+from simulator.tidb.functions import json_paths
 from simulator.tidb.functions.json_paths import MULTIPLE_MATCHES, Steps
 from simulator.tidb.functions.texts import compile_like
-from simulator.tidb.values.documents import Document, print_document, sorted_keys
+from simulator.tidb.values import documents
+from simulator.tidb.values.documents import (
+    Document,
+    check_depth,
+    compare,
+    dump,
+    load,
+    load_item,
+    print_document,
+    sorted_keys,
+)
 
 
 def json_of_text(text: str) -> str:

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from simulator.tidb.errors import FunctionProblem, invalid_path
-from simulator.tidb.functions.documents import check_depth, dump, load, load_item
-from simulator.tidb.values.documents import Document, sorted_keys
+from simulator.tidb.values.documents import Document, check_depth, dump, load, load_item, sorted_keys
 
 BLANKS = "\t\n\v\f\r \x85\xa0"
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

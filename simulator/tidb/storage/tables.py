@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from simulator.columns.row_image import NULL, SEPARATOR_BYTES
 from simulator.tidb.ddl.defaults import stored_value
-from simulator.tidb.functions.documents import MARK, text_of_stored
 from simulator.tidb.model.table import Cells, Table, cached_by_table, visible_columns
 from simulator.tidb.storage.ids import Counters
 from simulator.tidb.storage.rows import Entry, Handle, Layout, TableRows, Version
+from simulator.tidb.values.documents import MARK, text_of_stored
 
 if TYPE_CHECKING:
     from simulator.tidb.storage.row_keys import RowKey

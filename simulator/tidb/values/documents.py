@@ -1,7 +1,9 @@
-"""Convert texts to JSON, VECTOR, strings, ENUM and SET, with null for what strict mode would reject.
+"""JSON documents: parsing, printing, comparison and size as in TiDB.
 
-Equal documents have equal texts: keys are sorted by bytes, and the last of equal keys counts. The TiDB text of binary
-columns is the Latin-1 text of their bytes.
+Equal documents have equal texts: keys are sorted by bytes, and the last of equal keys counts. Expressions exchange
+documents as JSON text that preserves the types of scalars: a double has a point or an exponent, and a type that JSON
+lacks (DATE, bytes) is a string behind MARK. Cells hold the text that TiDB prints; if that loses types, the text that
+preserves them, behind MARK.
 """
 
 from __future__ import annotations
@@ -10,19 +12,16 @@ import base64
 import json
 import math
 import re
-from collections.abc import Sequence
+import struct
 from dataclasses import dataclass
-from typing import Union
+from typing import TypeVar, Union
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Places, buffers
-from simulator.columns.hashing import Hashes
-from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values import numbers
-from simulator.tidb.values.kernels import latin1_text, map_distinct, matches, null_unless, replace_unusual
+from simulator.tidb.errors import FunctionProblem, invalid_json
+from simulator.tidb.values.texts import map_distinct, null_unless, replace_unusual
 
 
 @dataclass(frozen=True)
@@ -122,88 +121,252 @@ def printed_number(value: int | float) -> str:
     return np.format_float_positional(number, unique=True, trim="-")
 
 
-_JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
-_VECTOR = rf"\s*\[\s*({_JSON_NUMBER}(\s*,\s*{_JSON_NUMBER})*)?\s*\]\s*"
-_DIMENSIONS = 16383
-"""The largest number of dimensions of a VECTOR (tidb pkg/types/vector.go)."""
+MARK = "\U0010fffe"
+MAX_DEPTH = 100
+"""tidb pkg/types/json_constants.go, maxJSONDepth."""
 
 
-def vector(dimensions: int, text: pa.Array) -> pa.Array:
-    """Convert text `[1,2.5]` to VECTOR, with the shortest digits of float32; null for other dimensions than the type's."""
-    inside = pc.replace_substring_regex(null_unless(matches(text, _VECTOR), text), r"[\[\]\s]", "")
-    lists = pc.split_pattern(null_unless(pc.not_equal(inside, ""), inside), ",")
-    size = pc.fill_null(pc.list_value_length(lists), 0)
-    number = lists.flatten().cast(pa.float64()).cast(pa.float32())
-    spelt = numbers.positional(numbers.shortest(null_unless(pc.is_finite(number), number)))
-    joined = pc.binary_join(pa.ListArray.from_arrays(lists.offsets, spelt), ",")
-    vectors = pc.binary_join_element_wise("[", pc.if_else(pc.equal(inside, ""), "", joined), "]", "")
-    fits = pc.equal(size, dimensions) if dimensions > 0 else pc.less_equal(size, _DIMENSIONS)
-    return null_unless(fits, vectors)
+PRECEDENCE = {
+    "BLOB": -1,
+    "BIT": -2,
+    "OPAQUE": -3,
+    "DATETIME": -4,
+    "TIME": -5,
+    "DATE": -6,
+    "BOOLEAN": -7,
+    "ARRAY": -8,
+    "OBJECT": -9,
+    "STRING": -10,
+    "INTEGER": -11,
+    "UNSIGNED INTEGER": -11,
+    "DOUBLE": -11,
+    "NULL": -12,
+}
+FLOAT_EPSILON = 1e-8
+"""A double and an integer that differ by less are equal (pkg/types/json_binary_functions.go, floatEpsilon)."""
 
 
-BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
+Ordered = TypeVar("Ordered", bytes, str, float)
 
 
-def text(type: ColumnType, value: pa.Array) -> pa.Array:
-    """Convert to CHAR, VARCHAR or a TEXT, with the limit in characters, or in bytes for a TEXT."""
-    value = _of_charset(type.charset, value)
-    if type.name in BYTES:
-        return replace_unusual(value, pc.less_equal(pc.binary_length(value), BYTES[type.name]), _none)
-    if type.name == "char" and pc.any(pc.ends_with(value, " ")).as_py():
-        value = pc.utf8_rtrim(value, " ")
-    short = pc.less_equal(pc.binary_length(value), type.length)
-    return replace_unusual(value, short, lambda odd: _cut(type.length, odd))
+def _whole(digits: str) -> int | float:
+    """Return an integer of 64 bits, or a double if it has more."""
+    number = int(digits)
+    return number if -(2**63) <= number < 2**64 else _real(digits)
 
 
-def _none(cells: pa.Array) -> pa.Array:
-    return pa.nulls(len(cells), cells.type)
+def _real(digits: str) -> float:
+    result = float(digits)
+    if result in (float("inf"), float("-inf")):
+        raise FunctionProblem(3140, f'Invalid JSON text: strconv.ParseFloat: parsing "{digits}": value out of range')
+    return result
 
 
-def _of_charset(charset: str, value: pa.Array) -> pa.Array:
-    """Replace texts with characters outside of the charset by null."""
-    if charset == "ascii":
-        return replace_unusual(value, pc.string_is_ascii(value), _none)
-    if charset in ("utf8", "utf8mb3") and (buffers(value)[0] >= 0xF0).any():
-        return null_unless(pc.invert(pc.match_substring_regex(value, r"[\x{10000}-\x{10FFFF}]")), value)
-    return value
+_EXACT_READER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole, parse_float=_real)
 
 
-def _cut(length: int, value: pa.Array) -> pa.Array:
-    """Cut strings to `length` characters, with null if more than spaces would be cut off."""
-    fits = pc.less_equal(pc.utf8_length(pc.utf8_rtrim(value, " ")), length)
-    return pc.utf8_slice_codeunits(null_unless(fits, value), 0, length)
+def parse_json(text: str) -> Document:
+    """Parse a document from a user. Raises FunctionProblem 3140 and 3157."""
+    if not text:
+        raise FunctionProblem(3140, "Invalid JSON text: The document is empty")
+    try:
+        result: Document = _EXACT_READER.decode(text)
+    except (ValueError, RecursionError):
+        raise invalid_json() from None
+    return check_depth(result)
 
 
-def binary(type: ColumnType, value: pa.Array) -> pa.Array:
-    """Convert bytes to BINARY (padded with zero bytes), VARBINARY or a BLOB."""
-    limit = BYTES.get(type.name, type.length)
-    text = latin1_text(replace_unusual(value, pc.less_equal(pc.binary_length(value), limit), _none))
-    return pc.utf8_rpad(text, limit, "\0") if type.name == "char" else text
+def is_json(text: str) -> bool:
+    try:
+        _EXACT_READER.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    except FunctionProblem:
+        return True
+    return True
 
 
-def enum(type: ColumnType, value: pa.Array) -> pa.Array:
-    """Return the names of members, and the empty error value; null for other texts."""
-    return null_unless(pc.is_in(value, pa.array((*type.elements, ""), pa.string())), value)
+def check_depth(document: Document) -> Document:
+    """Return the document. Raises FunctionProblem 3157 if it is nested too deeply."""
+    if depth(document) - 1 > MAX_DEPTH:
+        raise FunctionProblem(3157, "The JSON document exceeds the maximum depth.")
+    return document
 
 
-def enum_numbers(elements: Sequence[str], texts: pa.Array) -> Places:
-    """Return the number of each member, from 1. The empty error value is 0."""
-    numbers: Places = _ordinals(elements, texts) + 1
-    return numbers
+def load(text: str) -> Document:
+    """Load a document that `dump` wrote."""
+    result: Document = _EXACT_READER.decode(text)
+    return _unmarked(result) if MARK in text else result
 
 
-def set_bits(elements: Sequence[str], texts: pa.Array) -> Hashes:
-    """Return the bitmaps of comma-separated members."""
-    lists = pc.split_pattern(pc.fill_null(texts.cast(pa.string()), ""), ",")
-    places = _ordinals(elements, lists.flatten())
-    bits = np.where(places < 0, np.uint64(0), np.uint64(1) << np.maximum(places, 0).astype(np.uint64))
-    before = np.concatenate((np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)))
-    ends = np.concatenate(([0], np.cumsum(pc.list_value_length(lists).to_numpy())))
-    return before[ends[1:]] - before[ends[:-1]]
+def load_item(text: str | None) -> Document:
+    """Load a document that `dump` wrote; NULL is a JSON null."""
+    return None if text is None else load(text)
 
 
-def _ordinals(elements: Sequence[str], texts: pa.Array) -> Places:
-    """Return the index of each text among the elements, or -1."""
-    indices = pc.fill_null(pc.index_in(texts.cast(pa.string()), pa.array(elements, pa.string())), -1)
-    places: Places = indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return places
+def _unmarked(document: Document) -> Document:
+    if isinstance(document, str) and document.startswith(MARK):
+        type, _, shown = document[1:].partition(":")
+        return TypedScalar(type, shown)
+    if isinstance(document, list):
+        return [_unmarked(item) for item in document]
+    if isinstance(document, dict):
+        return {key: _unmarked(item) for key, item in document.items()}
+    return document
+
+
+def dump(document: Document) -> str:
+    """Return JSON text that preserves the types of scalars."""
+    return _WRITER.encode(document)
+
+
+def _marked(typed: TypedScalar) -> str:
+    return f"{MARK}{typed.type}:{typed.text}"
+
+
+_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), default=_marked)
+
+
+def print_dumped(text: str) -> str:
+    """Return a document that `dump` wrote as TiDB prints it."""
+    usual = normal_json(text) if MARK not in text else None
+    return print_document(load(text)) if usual is None else usual
+
+
+_DOUBLE = re.compile(r"\.0(?![0-9])|[0-9]e")
+"""What `dump` writes of a double that TiDB may print like an integer."""
+
+_SORTED = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), sort_keys=True, default=_marked)
+
+
+def stored_text(text: str) -> str:
+    """Return the cell of a document that `dump` wrote; equal documents have equal cells."""
+    if MARK not in text and not _DOUBLE.search(text):
+        return print_dumped(text)
+    document = load(text)
+    typed, shown = _SORTED.encode(document), print_document(document)
+    return shown if MARK not in typed and _SORTED.encode(load(shown)) == typed else MARK + typed
+
+
+def text_of_stored(cell: str) -> str:
+    """Return a document as TiDB prints it, given its cell."""
+    return print_dumped(cell[1:]) if cell.startswith(MARK) else cell
+
+
+def type_name(document: Document) -> str:
+    """Return JSON_TYPE."""
+    if isinstance(document, TypedScalar):
+        return document.type.partition(" ")[0] if document.type[:3] in ("BLO", "BIT") else document.type
+    if isinstance(document, int) and not isinstance(document, bool) and document >= 2**63:
+        return "UNSIGNED INTEGER"
+    names = {
+        type(None): "NULL",
+        bool: "BOOLEAN",
+        int: "INTEGER",
+        float: "DOUBLE",
+        str: "STRING",
+        list: "ARRAY",
+        dict: "OBJECT",
+    }
+    return names[type(document)]
+
+
+def depth(document: Document) -> int:
+    deepest, level = 0, [document]
+    while level:
+        deepest += 1
+        level = [child for each in level for child in _children(each)]
+    return deepest
+
+
+def _children(document: Document) -> list[Document]:
+    if isinstance(document, dict):
+        return list(document.values())
+    return document if isinstance(document, list) else []
+
+
+def compare(left: Document, right: Document) -> int:
+    """Return a negative number, 0 or a positive number (pkg/types/json_binary_functions.go, CompareBinaryJSON)."""
+    first, second = PRECEDENCE[type_name(left)], PRECEDENCE[type_name(right)]
+    if first != second:
+        return first - second
+    if isinstance(left, list) and isinstance(right, list):
+        pairs = (compare(one, other) for one, other in zip(left, right, strict=False))
+        return next((result for result in pairs if result), len(left) - len(right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return _compare_objects(left, right)
+    if isinstance(left, str) and isinstance(right, str):
+        return _ordered(left.encode("utf-8", "replace"), right.encode("utf-8", "replace"))
+    if left is None:
+        return 0
+    if isinstance(left, TypedScalar) and isinstance(right, TypedScalar) and left.type != "UNSIGNED INTEGER":
+        return _ordered(left.text, right.text)
+    one, other = _number(left), _number(right)
+    if isinstance(one, float) != isinstance(other, float) and abs(one - other) < FLOAT_EPSILON:
+        return 0
+    return _ordered(one, other)
+
+
+def _number(document: Document) -> int | float:
+    if isinstance(document, TypedScalar):
+        return int(document.text)
+    assert isinstance(document, (int, float))
+    return document
+
+
+def _ordered(one: Ordered, other: Ordered) -> int:
+    return (one > other) - (one < other)
+
+
+def _compare_objects(left: dict[str, Document], right: dict[str, Document]) -> int:
+    if len(left) != len(right):
+        return len(left) - len(right)
+    for one, other in zip(sorted_keys(left), sorted_keys(right), strict=True):
+        result = compare(one, other) or compare(left[one], right[other])
+        if result:
+            return result
+    return 0
+
+
+def sort_key(document: Document) -> str:
+    """Return a text that compares as the document does."""
+    rank = f"{PRECEDENCE[type_name(document)] + 20:02}"
+    if isinstance(document, list):
+        return f"{rank}{''.join(map(sort_key, document))}!"
+    if isinstance(document, dict):
+        members = "".join(_hex(key) + sort_key(document[key]) for key in sorted_keys(document))
+        return f"{rank}{len(document):08}{members}"
+    if document is None:
+        return rank
+    if isinstance(document, bool):
+        return f"{rank}{int(document)}"
+    if isinstance(document, str) or isinstance(document, TypedScalar) and document.type != "UNSIGNED INTEGER":
+        return rank + _hex(document if isinstance(document, str) else document.text)
+    bits = struct.unpack(">Q", struct.pack(">d", float(_number(document)) + 0.0))[0]
+    return f"{rank}{bits ^ (2**64 - 1 if bits >> 63 else 2**63):016x}"
+
+
+def _hex(text: str) -> str:
+    return f"{text.encode('utf-8', 'replace').hex()}!"
+
+
+def size(document: Document) -> int:
+    """Return the bytes of a value as TiDB stores it, without its type (pkg/types/json_binary.go)."""
+    if document is None or isinstance(document, bool):
+        return 0
+    if isinstance(document, str):
+        return _with_length(len(document.encode("utf-8", "replace")))
+    if isinstance(document, TypedScalar):
+        if document.type[:3] in ("BLO", "BIT"):
+            return 1 + _with_length(len(document.text))
+        return 12 if document.type == "TIME" else 8
+    if isinstance(document, dict):
+        keys = sum(len(key.encode("utf-8", "replace")) for key in document)
+        return 8 + 11 * len(document) + keys + sum(map(size, document.values()))
+    if isinstance(document, list):
+        return 8 + 5 * len(document) + sum(map(size, document))
+    return 8
+
+
+def _with_length(count: int) -> int:
+    return count + max(1, -(-count.bit_length() // 7))

@@ -1,4 +1,4 @@
-"""Convert texts and numbers to the numeric types, with null for what strict mode would reject.
+"""Convert texts and numbers to the numeric types and VECTOR, with null for what strict mode would reject.
 
 Decimals are rounded half away from zero and padded to the scale; null stands for too many digits before the point.
 """
@@ -13,8 +13,15 @@ import pyarrow.compute as pc
 
 from simulator.columns import cells
 from simulator.tidb.model.types import INTEGER_BITS, UNSIGNED_BIGINT, ColumnType
-from simulator.tidb.values import kernels
-from simulator.tidb.values.kernels import contains_character, matches, null_unless, replace_unusual
+from simulator.tidb.values.texts import (
+    cast_or_none,
+    contains_character,
+    map_distinct,
+    matches,
+    null_unless,
+    replace_unusual,
+    utf8,
+)
 
 _WIDE = pa.decimal128(20, 0)
 """The type for every integer of 64 bits, signed or not."""
@@ -29,7 +36,7 @@ def bounds(type: ColumnType) -> tuple[int, int]:
 def integer(type: ColumnType, text: pa.Array) -> pa.Array:
     """Convert text to an integer type: `007` to 7, `1.5` to 2 (MySQL rounds)."""
     low, high = bounds(type)
-    return kernels.replace_unusual(text, _usual(type, text), lambda odd: _within(rounded(odd, 20, 0), low, high))
+    return replace_unusual(text, _usual(type, text), lambda odd: _within(rounded(odd, 20, 0), low, high))
 
 
 def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
@@ -38,13 +45,13 @@ def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
     kind, shape = (pa.uint64(), "0|[1-9][0-9]{0,18}") if high >= 2**63 else (pa.int64(), "0|-?[1-9][0-9]{0,17}")
     bytes, offsets = cells.buffers(text)
     digits = ((bytes - ord("0") < 10) | (bytes == ord("-"))).all() and len(bytes)
-    number = kernels.cast_or_none(text, kind) if digits else None
+    number = cast_or_none(text, kind) if digits else None
     if number is not None:
         starts = offsets[:-1] + (bytes.take(offsets[:-1], mode="clip") == ord("-"))
         padded = (bytes.take(starts, mode="clip") == ord("0")) & (np.diff(offsets) > 1)
         usual = pa.array(~padded)
     else:
-        number = kernels.null_unless(kernels.matches(text, shape), text).cast(kind)
+        number = null_unless(matches(text, shape), text).cast(kind)
         usual = number.is_valid()
     if INTEGER_BITS[type.name] < 64:
         usual = pc.and_(usual, pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high)))
@@ -54,7 +61,7 @@ def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
 def _within(text: pa.Array, low: int, high: int) -> pa.Array:
     number = text.cast(_WIDE)
     lowest, highest = (pa.scalar(Decimal(bound), _WIDE) for bound in (low, high))
-    return kernels.null_unless(pc.and_(pc.greater_equal(number, lowest), pc.less_equal(number, highest)), text)
+    return null_unless(pc.and_(pc.greater_equal(number, lowest), pc.less_equal(number, highest)), text)
 
 
 def whole(type: ColumnType, number: pa.Array) -> pa.Array:
@@ -72,9 +79,7 @@ def floating(type: ColumnType, number: pa.Array) -> pa.Array:
         number = _fixed(type, number.cast(pa.float64()))
     number = number.cast(pa.float32() if type.name == "float" else pa.float64())
     valid = pc.is_finite(number)
-    return shortest(
-        kernels.null_unless(pc.and_(valid, pc.greater_equal(number, 0)) if type.unsigned else valid, number)
-    )
+    return shortest(null_unless(pc.and_(valid, pc.greater_equal(number, 0)) if type.unsigned else valid, number))
 
 
 def _fixed(type: ColumnType, number: pa.Array) -> pa.Array:
@@ -87,24 +92,24 @@ def _fixed(type: ColumnType, number: pa.Array) -> pa.Array:
     few = pc.less(pc.abs(shifted), 2.0**53)
     rounded = pc.if_else(few, pc.divide(pc.round(shifted, round_mode="half_to_even"), shift), number)
     most = 10.0 ** (type.length - type.decimal) - 1 / shift
-    return kernels.null_unless(pc.less_equal(pc.abs(rounded), most), rounded)
+    return null_unless(pc.less_equal(pc.abs(rounded), most), rounded)
 
 
 def number(text: pa.Array) -> pa.Array:
     """Convert text to float64; null for a number in an unusual spelling."""
-    numbers = kernels.cast_or_none(text, pa.float64())
+    numbers = cast_or_none(text, pa.float64())
     if numbers is not None:
         return numbers
-    usual = kernels.matches(text, r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
-    return kernels.null_unless(usual, text).cast(pa.float64())
+    usual = matches(text, r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+    return null_unless(usual, text).cast(pa.float64())
 
 
 def shortest(number: pa.Array) -> pa.Array:
     """Print floats as a MySQL client: with the fewest digits, and an exponent below 1e-15 and from 1e15 on."""
     text = number.cast(pa.string())
     return (
-        kernels.replace_unusual(text, pc.invert(pc.match_substring(text, "e")), _respelt)
-        if kernels.contains_character(text, "e")
+        replace_unusual(text, pc.invert(pc.match_substring(text, "e")), _respelt)
+        if contains_character(text, "e")
         else text
     )
 
@@ -112,18 +117,18 @@ def shortest(number: pa.Array) -> pa.Array:
 def _respelt(text: pa.Array) -> pa.Array:
     """Print numbers with an exponent in Arrow, which has one below 1e-6 and from 1e10 on."""
     usual = pc.match_substring_regex(text, r"e(-[0-9]|-1[0-5]|\+1[0-4])$")
-    digits = pc.utf8_rtrim(plain(kernels.null_unless(usual, text).cast(pa.decimal256(PRECISION, 40))), "0")
+    digits = pc.utf8_rtrim(plain(null_unless(usual, text).cast(pa.decimal256(PRECISION, 40))), "0")
     return pc.coalesce(pc.utf8_rtrim(digits, "."), pc.replace_substring(text, "e+", "e"))
 
 
 def positional(text: pa.Array) -> pa.Array:
     """Return the texts of floats without exponents."""
-    if not kernels.contains_character(text, "e"):
+    if not contains_character(text, "e"):
         return text
-    return kernels.replace_unusual(
+    return replace_unusual(
         text,
         pc.invert(pc.match_substring(text, "e")),
-        lambda odd: kernels.map_distinct(odd, lambda number: format(Decimal(number), "f")),
+        lambda odd: map_distinct(odd, lambda number: format(Decimal(number), "f")),
     )
 
 
@@ -131,27 +136,27 @@ def bit(type: ColumnType, tagged: pa.Array) -> pa.Array:
     """Convert tagged binary to BIT: `n` and the text of a number, or `x` and big-endian bytes."""
     body = pc.binary_slice(tagged, 1, 2**31 - 1)
     is_number = pc.equal(pc.binary_slice(tagged, 0, 1), b"n")
-    digits = integer(UNSIGNED_BIGINT, kernels.utf8(kernels.null_unless(is_number, body))).cast(pa.uint64())
-    return bits(type, pc.coalesce(digits, _big_endian(kernels.null_unless(pc.invert(is_number), body))))
+    digits = integer(UNSIGNED_BIGINT, utf8(null_unless(is_number, body))).cast(pa.uint64())
+    return bits(type, pc.coalesce(digits, _big_endian(null_unless(pc.invert(is_number), body))))
 
 
 def bits(type: ColumnType, number: pa.Array) -> pa.Array:
     """Convert unsigned 64-bit numbers to BIT."""
     most = pa.scalar(2 ** max(type.length, 1) - 1, pa.uint64())
-    return kernels.null_unless(pc.less_equal(number, most), number).cast(pa.string())
+    return null_unless(pc.less_equal(number, most), number).cast(pa.string())
 
 
 def _big_endian(bytes: pa.Array) -> pa.Array:
     """Decode numbers of at most 64 bits, with null for longer bytes."""
     bytes = pc.replace_substring_regex(bytes, r"^\x00+", "")
-    bytes = kernels.null_unless(pc.less_equal(pc.binary_length(bytes), 8), bytes)
+    bytes = null_unless(pc.less_equal(pc.binary_length(bytes), 8), bytes)
     data, offsets = cells.buffers(bytes)
     data = np.append(data, np.uint8(0)).astype(np.uint64)
     values = np.zeros(len(bytes), np.uint64)
     for place in range(8):
         at = offsets[1:] - 1 - place
         values |= data[np.where(at >= offsets[:-1], at, -1)] << np.uint64(8 * place)
-    return kernels.null_unless(bytes.is_valid(), pa.array(values))
+    return null_unless(bytes.is_valid(), pa.array(values))
 
 
 PRECISION = 76
@@ -233,3 +238,22 @@ def _tiny(text: pa.Array, scale: int) -> pa.Array:
     zeros = pc.subtract(pc.cast(places, pa.int64()), 1)
     padded = pc.utf8_rpad(pc.binary_join_element_wise(pc.binary_repeat("0", zeros), digits, ""), scale, "0")
     return pc.binary_join_element_wise(sign, "0.", padded, "")
+
+
+_JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
+_VECTOR = rf"\s*\[\s*({_JSON_NUMBER}(\s*,\s*{_JSON_NUMBER})*)?\s*\]\s*"
+_DIMENSIONS = 16383
+"""The largest number of dimensions of a VECTOR (tidb pkg/types/vector.go)."""
+
+
+def vector(dimensions: int, text: pa.Array) -> pa.Array:
+    """Convert text `[1,2.5]` to VECTOR, with the shortest digits of float32; null for other dimensions than the type's."""
+    inside = pc.replace_substring_regex(null_unless(matches(text, _VECTOR), text), r"[\[\]\s]", "")
+    lists = pc.split_pattern(null_unless(pc.not_equal(inside, ""), inside), ",")
+    size = pc.fill_null(pc.list_value_length(lists), 0)
+    number = lists.flatten().cast(pa.float64()).cast(pa.float32())
+    spelt = positional(shortest(null_unless(pc.is_finite(number), number)))
+    joined = pc.binary_join(pa.ListArray.from_arrays(lists.offsets, spelt), ",")
+    vectors = pc.binary_join_element_wise("[", pc.if_else(pc.equal(inside, ""), "", joined), "]", "")
+    fits = pc.equal(size, dimensions) if dimensions > 0 else pc.less_equal(size, _DIMENSIONS)
+    return null_unless(fits, vectors)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from simulator.errors import SqlError
 from simulator.tidb.engine.context import StatementContext
-from simulator.tidb.engine.queries.set_operations import distinct_key, sort_key, sorted_by
+from simulator.tidb.engine.queries.relation import distinct_key, sort_key, sorted_by
 from simulator.tidb.engine.scope import QueryScope
 from simulator.tidb.engine.settings import variable_text
 from simulator.tidb.errors import not_simulated, sql_error

@@ -14,8 +14,16 @@ from typing import Any, NamedTuple
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.filters import Filtered
-from simulator.tidb.engine.queries.relation import Relation, Selected, Values, export, held, materialised, projected
-from simulator.tidb.engine.queries.set_operations import distinct_key
+from simulator.tidb.engine.queries.relation import (
+    Relation,
+    Selected,
+    Values,
+    distinct_key,
+    export,
+    held,
+    materialised,
+    projected,
+)
 from simulator.tidb.engine.queries.sources import build_source, renamed
 from simulator.tidb.engine.scope import TOP, Fields, QueryScope
 from simulator.tidb.engine.settings import variable_text

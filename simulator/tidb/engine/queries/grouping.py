@@ -16,8 +16,7 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.aggregates import Start, compile_aggregate
-from simulator.tidb.engine.queries.relation import CELL_SIZE, ROW_SIZE, Relation, Values
-from simulator.tidb.engine.queries.set_operations import distinct_key
+from simulator.tidb.engine.queries.relation import CELL_SIZE, ROW_SIZE, Relation, Values, distinct_key
 from simulator.tidb.engine.scope import Field, Known, QueryScope, map_expression
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.expression import Evaluate, Expression

@@ -22,10 +22,22 @@ from simulator.tidb.engine.outcome import ResultColumn, ResultSet
 from simulator.tidb.engine.queries.access import handle_column
 from simulator.tidb.engine.queries.common_tables import with_common_tables
 from simulator.tidb.engine.queries.filters import Locking, TableRelation, compile_condition, filtered
-from simulator.tidb.engine.queries.relation import CELL_SIZE, CHECKED_ROWS, ROW_SIZE, Base, Relation, Rows, Values, held
+from simulator.tidb.engine.queries.relation import (
+    CELL_SIZE,
+    CHECKED_ROWS,
+    ROW_SIZE,
+    Base,
+    Relation,
+    Rows,
+    SortKey,
+    Values,
+    held,
+    limited,
+    sort_key,
+    sorted_rows,
+)
 from simulator.tidb.engine.queries.results import result_column, sent
 from simulator.tidb.engine.queries.selects import build_query
-from simulator.tidb.engine.queries.set_operations import SortKey, limited, sort_key, sorted_rows
 from simulator.tidb.engine.queries.sources import build_source
 from simulator.tidb.engine.scope import TOP, QueryScope, StatementCompilation, compile_sequence, map_expression
 from simulator.tidb.engine.session import Session

@@ -22,7 +22,20 @@ from simulator.tidb.engine.queries.filters import (
     refuse_noop,
 )
 from simulator.tidb.engine.queries.grouping import Grouping, constant_columns, equal_columns, refuse_aggregate
-from simulator.tidb.engine.queries.relation import ONE_ROW, Relation, Rows, Selected, Values, export, projected
+from simulator.tidb.engine.queries.relation import (
+    ONE_ROW,
+    Relation,
+    Rows,
+    Selected,
+    SortKey,
+    Values,
+    distinct_key,
+    export,
+    limited,
+    projected,
+    sort_key,
+    sorted_rows,
+)
 from simulator.tidb.engine.queries.results import (
     SelectItem,
     check_having_names,
@@ -34,14 +47,7 @@ from simulator.tidb.engine.queries.results import (
     resolve_having_names,
     select_ordinal,
 )
-from simulator.tidb.engine.queries.set_operations import (
-    SortKey,
-    build_set_operation,
-    distinct_key,
-    limited,
-    sort_key,
-    sorted_rows,
-)
+from simulator.tidb.engine.queries.set_operations import build_set_operation
 from simulator.tidb.engine.queries.sources import build_source
 from simulator.tidb.engine.queries.windows import Windows
 from simulator.tidb.engine.scope import Field, Fields, QueryScope

@@ -15,8 +15,7 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.aggregates import compile_aggregate
-from simulator.tidb.engine.queries.relation import Values, held
-from simulator.tidb.engine.queries.set_operations import SortKey, distinct_key, sort_key, sorted_by
+from simulator.tidb.engine.queries.relation import SortKey, Values, distinct_key, held, sort_key, sorted_by
 from simulator.tidb.engine.scope import Known, QueryScope, map_expression
 from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.choices import common_type, convert_to
