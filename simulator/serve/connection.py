@@ -25,10 +25,21 @@ from mysql_mimic.types import Capabilities, ServerStatus
 
 from simulator import limits
 from simulator.errors import DdlError, SimulatorError, SqlError
-from simulator.serve import wire
-from simulator.serve.answers import CURSOR, LAST_ROW, MORE, NO_FLAGS, Answers
 from simulator.serve.handler import ClientHandler, query_text
-from simulator.serve.parameters import ParameterTypes, Reader, malformed, read_parameters
+from simulator.serve.packets import (
+    CURSOR,
+    LAST_ROW,
+    MORE,
+    NO_FLAGS,
+    Answers,
+    ParameterTypes,
+    Reader,
+    binary_rows,
+    error_packet,
+    malformed,
+    read_parameters,
+    text_columns,
+)
 from simulator.serve.stream import ClientStream
 from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.settings import DEFAULT_SQL_MODE
@@ -218,7 +229,7 @@ class ClientConnection(Connection):
         return isinstance(decision, Success)
 
     async def _refuse(self, error: SqlError) -> None:
-        await self.stream.write(wire.error_packet(error))
+        await self.stream.write(error_packet(error))
         raise ConnectionClosed
 
     # -- commands ----------------------------------------------------------------------------------------------------
@@ -229,7 +240,7 @@ class ClientConnection(Connection):
         try:
             yield
         except (SqlError, DdlError) as error:
-            await self.stream.write(wire.error_packet(error))
+            await self.stream.write(error_packet(error))
 
     async def handle_query(self, data: bytes) -> None:
         async with self._errors_answered():
@@ -282,7 +293,7 @@ class ClientConnection(Connection):
             values: list[Node] = []
             if prepared.num_params:
                 values, prepared.types = read_parameters(
-                    reader, prepared.num_params, prepared.types, prepared.long_data, False
+                    reader, prepared.num_params, prepared.types, prepared.long_data
                 )
             prepared.long_data.clear()
             statement = parse_sql(prepared.sql, prepared.sql_mode, parameters=values)
@@ -291,7 +302,7 @@ class ClientConnection(Connection):
                 await self.stream.write(self._answers.ok(statement, outcome))
                 return
             columns = outcome.result.columns
-            rows = wire.binary_rows(outcome.result.rows, columns)
+            rows = binary_rows(outcome.result.rows, columns)
             self.stream.write_many([*self._answers.columns(columns, not wants_cursor)])
             if wants_cursor:
                 prepared.rows = rows
@@ -338,7 +349,7 @@ class ClientConnection(Connection):
                 raise  # the server ends, too
             self._kill = None
             self._task.uncancel()
-            await self.stream.write(wire.error_packet(sql_error(1317)))
+            await self.stream.write(error_packet(sql_error(1317)))
         except Exception as error:
             await self.stream.write(self.error(msg=error))
         finally:
@@ -389,7 +400,7 @@ class ClientConnection(Connection):
             await self.stream.write(self._answers.ok(statement, outcome, flags))
             return
         self.stream.write_many([*self._answers.columns(result.columns)])
-        encoded = wire.text_columns(result.columns)
+        encoded = text_columns(result.columns)
         for start in range(0, len(result.rows), MANY_ROWS):
             if start:
                 await self.stream.drain()
@@ -408,9 +419,9 @@ class ClientConnection(Connection):
         """Return the packet of an unexpected error, or of KILL."""
         error = sql_error(1317) if kwargs.get("code") is ErrorCode.SESSION_WAS_KILLED else kwargs.get("msg", "")
         if isinstance(error, SqlError | DdlError):
-            return wire.error_packet(error)
+            return error_packet(error)
         text = str(error) if isinstance(error, SimulatorError) else f"a defect of the simulator: {error!r}"
-        return wire.error_packet(SqlError(int(kwargs.get("code", 1105)), "HY000", text))  # type: ignore[call-overload]
+        return error_packet(SqlError(int(kwargs.get("code", 1105)), "HY000", text))  # type: ignore[call-overload]
 
 
 QUIT = b"\x01"
