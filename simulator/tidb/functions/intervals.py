@@ -12,18 +12,34 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from simulator.tidb.errors import FunctionProblem, field_overflow, incorrect_value, truncated_value
-from simulator.tidb.functions import time_conversions
-from simulator.tidb.functions.time_conversions import CalendarMoment, no_moment, parse_text, parse_with_offset
+from simulator.tidb.functions.time_conversions import (
+    DAY,
+    MAX_HOURS,
+    SECOND,
+    CalendarMoment,
+    add_micros,
+    add_months,
+    check_date,
+    date_text,
+    days_of,
+    from_day_number,
+    has_zero,
+    moment_text,
+    no_moment,
+    parse_moment,
+    parse_text,
+    parse_with_offset,
+)
 from simulator.tidb.values import durations
-from simulator.tidb.values.durations import duration_text
+from simulator.tidb.values.durations import LONGEST, duration_text
 
 SINGLE_UNITS = {
     "MICROSECOND": 1,
-    "SECOND": time_conversions.SECOND,
-    "MINUTE": 60 * time_conversions.SECOND,
-    "HOUR": 3600 * time_conversions.SECOND,
-    "DAY": time_conversions.DAY,
-    "WEEK": 7 * time_conversions.DAY,
+    "SECOND": SECOND,
+    "MINUTE": 60 * SECOND,
+    "HOUR": 3600 * SECOND,
+    "DAY": DAY,
+    "WEEK": 7 * DAY,
 }
 MONTH_UNITS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 COMPOUND_UNITS = {
@@ -127,14 +143,12 @@ def parse_interval(unit: str, shown: str, problems: list[FunctionProblem]) -> In
         number = 0 if number is None else min(max(number, -INT64), INT64 - 1)
     elif fraction and unit != "SECOND":
         problems.append(truncated_value(shown, "%!v(MISSING)"))
-    rounded = number + sign * (micros >= time_conversions.SECOND // 2)
+    rounded = number + sign * (micros >= SECOND // 2)
     if unit in MONTH_UNITS:
         return Interval(rounded * MONTH_UNITS[unit], 0, 0)
     if unit in ("DAY", "WEEK"):
         return Interval(0, rounded * (7 if unit == "WEEK" else 1), 0)
-    return Interval(
-        0, 0, number * time_conversions.SECOND + sign * micros if unit == "SECOND" else rounded * SINGLE_UNITS[unit]
-    )
+    return Interval(0, 0, number * SECOND + sign * micros if unit == "SECOND" else rounded * SINGLE_UNITS[unit])
 
 
 def _parse_fields(shown: str, last: int, most: int, problems: list[FunctionProblem]) -> Interval:
@@ -152,9 +166,7 @@ def _parse_fields(shown: str, last: int, most: int, problems: list[FunctionProbl
             problems.append(incorrect_value(shown))
             fields[at] = sign * (INT64 - 1)
     years, months, days, hours, minutes, seconds, micros = fields
-    return Interval(
-        years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * time_conversions.SECOND + micros
-    )
+    return Interval(years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * SECOND + micros)
 
 
 def is_date(text: str) -> bool:
@@ -170,18 +182,16 @@ def read_moment(shown: str, kind: str, zone: str) -> tuple[CalendarMoment, bool]
     result = parse_text(text) or (parse_with_offset(shown, zone) if kind == "string" else None)
     if result is None:
         raise no_moment(text, shown)
-    return time_conversions.parse_moment(result), is_date(shown) if kind == "string" else len(
-        shown.partition(".")[0]
-    ) <= 8
+    return parse_moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
 
 
 def add_interval(start: CalendarMoment, by: Interval, sign: int) -> CalendarMoment:
     """Add or subtract an interval. Raises FunctionProblem 1441."""
     result: CalendarMoment | None = start
     if by.days or by.micros:
-        result = time_conversions.add_micros(start, sign * (by.days * time_conversions.DAY + by.micros))
+        result = add_micros(start, sign * (by.days * DAY + by.micros))
     if result is not None and by.months:
-        result = time_conversions.add_months(result, sign * by.months)
+        result = add_months(result, sign * by.months)
     if result is None:
         raise field_overflow()
     return result if result.year else CalendarMoment(0, 0, 0, result.micros)
@@ -207,25 +217,23 @@ class MomentAddition:
             return None
         stored = self.base_kind in ("date", "datetime")
         if stored:
-            start, is_day = time_conversions.parse_moment(base), self.base_kind == "date"
+            start, is_day = parse_moment(base), self.base_kind == "date"
         else:
             start, is_day = read_moment(base, self.base_kind, zone)
-        if not stored and (time_conversions.has_zero(start) or not start.year):
+        if not stored and (has_zero(start) or not start.year):
             raise incorrect_value(base)
-        if time_conversions.has_zero(start):
-            raise incorrect_value(
-                time_conversions.date_text(start) if is_day else time_conversions.moment_text(start, self.digits)
-            )
+        if has_zero(start):
+            raise incorrect_value(date_text(start) if is_day else moment_text(start, self.digits))
         if amount is None:
             return None
         by, problems = _interval(self.unit, self.amount_kind, amount)
         result = add_interval(start, by, self.sign)
         if stored:
-            text = time_conversions.moment_text(result)
+            text = moment_text(result)
         elif is_day and not is_clock_unit(self.unit):
-            text = time_conversions.date_text(result)
+            text = date_text(result)
         else:
-            text = time_conversions.moment_text(result, None)
+            text = moment_text(result, None)
         return _value_or_problem(problems, text)
 
 
@@ -239,34 +247,28 @@ def _value_or_problem(problems: list[FunctionProblem], value: Result) -> Result:
 def duration_add(sign: int, unit: str, base: int, amount_kind: str, amount: str) -> int:
     """Return DATE_ADD or DATE_SUB of a duration and a unit of the clock."""
     by, problems = _interval(unit, amount_kind, amount)
-    if (
-        by.months
-        or abs(by.days) > time_conversions.MAX_HOURS // 24
-        or abs(by.days * time_conversions.DAY + by.micros) > time_conversions.MAX_DURATION
-    ):
+    if by.months or abs(by.days) > MAX_HOURS // 24 or abs(by.days * DAY + by.micros) > LONGEST:
         raise field_overflow("time")
-    return _value_or_problem(problems, base + sign * (by.days * time_conversions.DAY + by.micros))
+    return _value_or_problem(problems, base + sign * (by.days * DAY + by.micros))
 
 
 def timestamp_add(unit: str, number: float, base: str, is_day: bool) -> str:
     """Return TIMESTAMPADD. Days beyond the end of a month run into the next."""
-    start = time_conversions.parse_moment(base)
-    if time_conversions.has_zero(start) or not start.year:
-        raise incorrect_value(time_conversions.moment_text(start, 0))
+    start = parse_moment(base)
+    if has_zero(start) or not start.year:
+        raise incorrect_value(moment_text(start, 0))
     rounded = int(number + (0.5 if number >= 0 else -0.5)) if abs(number) < 2.0**62 else INT64
     if abs(rounded) > 10**15:
         raise field_overflow()
     if unit in MONTH_UNITS:
-        result = time_conversions.add_months(start, rounded * MONTH_UNITS[unit], cut=False)
+        result = add_months(start, rounded * MONTH_UNITS[unit], cut=False)
     else:
-        result = time_conversions.add_micros(
-            start, int(number * time_conversions.SECOND) if unit == "SECOND" else rounded * SINGLE_UNITS[unit]
-        )
+        result = add_micros(start, int(number * SECOND) if unit == "SECOND" else rounded * SINGLE_UNITS[unit])
     if result is None or not result.year:
         raise field_overflow()
     if is_day and not is_clock_unit(unit):
-        return time_conversions.date_text(result)
-    return time_conversions.moment_text(result, None)
+        return date_text(result)
+    return moment_text(result, None)
 
 
 Amount: TypeAlias = int | str
@@ -309,22 +311,20 @@ def add_to_text(sign: int, text: str, kind: str, amount: Amount) -> str | None:
     start = durations.moment(text, 6)
     if start is None:
         raise FunctionProblem(1292, f"Incorrect datetime value: '{text}'", "W")
-    result = _add(time_conversions.parse_moment(start), by)
-    return None if result is None else time_conversions.moment_text(result, None)
+    result = _add(parse_moment(start), by)
+    return None if result is None else moment_text(result, None)
 
 
 def _add(start: CalendarMoment, by: int) -> CalendarMoment | None:
     """Add to a moment. A sum of a date with a zero part loses its sign (tidb pkg/types/core_time.go,
     calcTimeDurationDiff)."""
-    if not time_conversions.has_zero(start):
-        return time_conversions.add_micros(start, by)
-    days, clock = divmod(start.micros + by, time_conversions.DAY)
+    if not has_zero(start):
+        return add_micros(start, by)
+    days, clock = divmod(start.micros + by, DAY)
     if not days:
         return start._replace(micros=clock)
-    days, clock = divmod(
-        abs(time_conversions.days(start) * time_conversions.DAY + start.micros + by), time_conversions.DAY
-    )
-    result = time_conversions.from_day_number(days)
+    days, clock = divmod(abs(days_of(start) * DAY + start.micros + by), DAY)
+    result = from_day_number(days)
     return None if result is None else result._replace(micros=clock)
 
 
@@ -333,8 +333,8 @@ def add_to_moment(sign: int, start: str | None, kind: str, amount: Amount | None
     by = _parse_amount(sign, kind, amount)
     if start is None or by is None:
         return None
-    result = _add(time_conversions.parse_moment(start), by)
-    return None if result is None else time_conversions.moment_text(result)
+    result = _add(parse_moment(start), by)
+    return None if result is None else moment_text(result)
 
 
 def add_to_duration(sign: int, start: int | None, kind: str, amount: Amount | None) -> int | None:
@@ -370,17 +370,13 @@ def timediff(first_kind: str, first: Amount, second_kind: str, second: Amount) -
     if isinstance(left, CalendarMoment) != isinstance(right, CalendarMoment):
         return None
     if isinstance(left, CalendarMoment) and isinstance(right, CalendarMoment):
-        micros = (
-            (time_conversions.days(left) - time_conversions.days(right)) * time_conversions.DAY
-            + left.micros
-            - right.micros
-        )
+        micros = (days_of(left) - days_of(right)) * DAY + left.micros - right.micros
     else:
         assert isinstance(left, int) and isinstance(right, int)
         micros = left - right
-    if abs(micros) > time_conversions.MAX_DURATION:
+    if abs(micros) > LONGEST:
         truncated.append(duration_text(micros, 6))
-        micros = time_conversions.MAX_DURATION if micros > 0 else -time_conversions.MAX_DURATION
+        micros = LONGEST if micros > 0 else -LONGEST
     if truncated:
         raise truncated_value("time", truncated[0], micros)
     return micros
@@ -391,25 +387,21 @@ def _timediff_operand(kind: str, text: Amount, truncated: list[str]) -> Calendar
     if isinstance(text, int):
         return text
     if kind in ("date", "datetime"):
-        return time_conversions.parse_moment(text)
+        return parse_moment(text)
     size = len(text.strip().partition(".")[0].removeprefix("-"))
     result = durations.moment(text, 6) if size >= 12 else None
     if result is not None:
-        return time_conversions.parse_moment(result)
+        return parse_moment(result)
     micros, whole = leading_duration(text)
     truncated += [text] * (not whole)
     return micros
 
 
 def timestampdiff(unit: str, start: str, end: str) -> int:
-    first, second = time_conversions.parse_moment(start), time_conversions.parse_moment(end)
-    time_conversions.check_date(first)
-    time_conversions.check_date(second)
-    micros = (
-        (time_conversions.days(second) - time_conversions.days(first)) * time_conversions.DAY
-        + second.micros
-        - first.micros
-    )
+    first, second = parse_moment(start), parse_moment(end)
+    check_date(first)
+    check_date(second)
+    micros = (days_of(second) - days_of(first)) * DAY + second.micros - first.micros
     sign, size = (-1, -micros) if micros < 0 else (1, micros)
     if unit not in MONTH_UNITS:
         return sign * (size // SINGLE_UNITS[unit])

@@ -15,11 +15,33 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from simulator.tidb.errors import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.values import durations
-from simulator.tidb.values.durations import LONGEST, duration_text
+from simulator.tidb.values.durations import duration_text
 from simulator.tidb.values.moments import InvalidDigits, text_moment
 
 EARLIEST_NUMBER = 101
 """2000-01-01; smaller numbers are not dates (parseDateTimeFromNum)."""
+
+LAST_UNIX_TIME = 32536771199
+"""tidb pkg/expression/builtin_time.go, evalFromUnixTime."""
+
+SECOND = 1_000_000
+DAY = 86400 * SECOND
+MAX_HOURS = 838
+_DAYS_OF_YEAR_0 = 365
+_YEAR_400, _DAYS_OF_400_YEARS = date(400, 1, 1).toordinal(), 146097
+MONTHS = tuple("January February March April May June July August September October November December".split())
+WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class CalendarMoment(NamedTuple):
+    """A date with a time of day."""
+
+    year: int
+    month: int
+    day: int
+    micros: int = 0
+    """Microseconds since midnight."""
 
 
 def zone_offset(zone: str) -> int | None:
@@ -179,10 +201,6 @@ def convert_tz(text: str, source: str, target: str) -> str | None:
     return None if result is None else moment_text(result)
 
 
-LAST_UNIX_TIME = 32536771199
-"""tidb pkg/expression/builtin_time.go, evalFromUnixTime."""
-
-
 def unix_timestamp(text: str, zone: str) -> int:
     """Return the microseconds since 1970; 0 outside of the range of TIMESTAMP."""
     result = parse_moment(text)
@@ -200,27 +218,6 @@ def from_unixtime(micros: int, zone: str) -> str | None:
     result = add_micros(CalendarMoment(1970, 1, 1), micros)
     local = None if result is None else from_utc(result, zone)
     return None if local is None else moment_text(local)
-
-
-SECOND = 1_000_000
-DAY = 86400 * SECOND
-MAX_HOURS = 838
-_DAYS_OF_YEAR_0 = 365
-_YEAR_400, _DAYS_OF_400_YEARS = date(400, 1, 1).toordinal(), 146097
-MAX_DURATION = LONGEST
-MONTHS = tuple("January February March April May June July August September October November December".split())
-WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-
-
-class CalendarMoment(NamedTuple):
-    """A date with a time of day."""
-
-    year: int
-    month: int
-    day: int
-    micros: int = 0
-    """Microseconds since midnight."""
 
 
 def parse_moment(text: str) -> CalendarMoment:
@@ -267,9 +264,9 @@ def days_in_year(year: int) -> int:
     return 366 if isleap(year) and year else 365
 
 
-def weekday(moment: CalendarMoment) -> int:
+def weekday_of(moment: CalendarMoment) -> int:
     """Return the day of the week; 0 is Sunday."""
-    return (days(moment) + 6) % 7
+    return (days_of(moment) + 6) % 7
 
 
 def week_number(moment: CalendarMoment, mode: int, with_year: bool = False) -> tuple[int, int]:
@@ -289,12 +286,16 @@ def week_number(moment: CalendarMoment, mode: int, with_year: bool = False) -> t
         length = days_in_year(year)
         start -= length
         offset = (offset + 53 * 7 - length) % 7
-    since = days(moment) - start + offset - (7 if first and offset or not first and offset >= 4 else 0)
+    since = days_of(moment) - start + offset - (7 if first and offset or not first and offset >= 4 else 0)
     if with_year and since >= 52 * 7:
         offset = (offset + days_in_year(year)) % 7
         if not first and offset < 4 or first and offset == 0:
             return year + 1, 1
     return year, since // 7 + 1
+
+
+def day_of_year(moment: CalendarMoment) -> int:
+    return days_of(moment) - day_number(moment.year, 1, 1) + 1
 
 
 def has_zero(moment: CalendarMoment) -> bool:
@@ -312,7 +313,7 @@ def incorrect_moment(moment: CalendarMoment, kind: str) -> FunctionProblem:
     return incorrect_value(date_text(moment) if kind == "date" else moment_text(moment, 0))
 
 
-def days(moment: CalendarMoment) -> int:
+def days_of(moment: CalendarMoment) -> int:
     return day_number(moment.year, moment.month, moment.day)
 
 

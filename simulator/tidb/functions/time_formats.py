@@ -8,21 +8,33 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from simulator.tidb.errors import FunctionProblem, incorrect_value, truncated_value
-from simulator.tidb.functions import time_conversions
-from simulator.tidb.functions.time_conversions import CalendarMoment
+from simulator.tidb.functions.time_conversions import (
+    MONTHS,
+    SECOND,
+    WEEKDAYS,
+    CalendarMoment,
+    clock_fields,
+    day_of_year,
+    has_zero,
+    moment_text,
+    month_length,
+    parse_moment,
+    week_number,
+    weekday_of,
+)
 
 Clock: TypeAlias = tuple[int, int, int, int]
 """Hours, minutes, seconds and microseconds."""
 
 
 def date_format(text: str, pattern: str) -> str:
-    moment = time_conversions.parse_moment(text)
-    clock = time_conversions.clock_fields(moment.micros)
+    moment = parse_moment(text)
+    clock = clock_fields(moment.micros)
     return "".join(literal or _date_letter(letter, moment, clock) for letter, literal in _pieces(pattern))
 
 
 def time_format(micros: int, pattern: str) -> str:
-    clock = time_conversions.clock_fields(abs(micros))
+    clock = clock_fields(abs(micros))
     return "".join(
         literal or (_CLOCK_LETTERS[letter](*clock) if letter in _CLOCK_LETTERS else letter)
         for letter, literal in _pieces(pattern)
@@ -64,7 +76,7 @@ _CLOCK_LETTERS: dict[str, Callable[[int, int, int, int], str]] = {
 def _month(moment: CalendarMoment) -> str:
     if not moment.month:
         raise FunctionProblem(1292, "Incorrect time value: '0'", "T")
-    return time_conversions.MONTHS[moment.month - 1]
+    return MONTHS[moment.month - 1]
 
 
 def _ordinal(day: int) -> str:
@@ -72,17 +84,17 @@ def _ordinal(day: int) -> str:
 
 
 def _day_of_year(moment: CalendarMoment) -> int:
-    if time_conversions.has_zero(moment):
+    if has_zero(moment):
         return 0
-    return time_conversions.days(moment) - time_conversions.day_number(moment.year, 1, 1) + 1
+    return day_of_year(moment)
 
 
 def _week(moment: CalendarMoment, mode: int) -> str:
-    return "00" if time_conversions.has_zero(moment) else f"{time_conversions.week_number(moment, mode)[1]:02}"
+    return "00" if has_zero(moment) else f"{week_number(moment, mode)[1]:02}"
 
 
 def _week_year(moment: CalendarMoment, mode: int) -> str:
-    year = time_conversions.week_number(moment, mode, True)[0]
+    year = week_number(moment, mode, True)[0]
     return f"{year:04}" if year >= 0 else str(2**32 - 1)
 
 
@@ -97,13 +109,13 @@ _DATE_LETTERS: dict[str, Callable[[CalendarMoment], str]] = {
     "b": lambda moment: _month(moment)[:3],
     "M": _month,
     "j": lambda moment: f"{_day_of_year(moment):03}",
-    "a": lambda moment: time_conversions.WEEKDAYS[time_conversions.weekday(moment)][:3],
-    "W": lambda moment: time_conversions.WEEKDAYS[time_conversions.weekday(moment)],
-    "w": lambda moment: str(time_conversions.weekday(moment)),
+    "a": lambda moment: WEEKDAYS[weekday_of(moment)][:3],
+    "W": lambda moment: WEEKDAYS[weekday_of(moment)],
+    "w": lambda moment: str(weekday_of(moment)),
     "U": lambda moment: _week(moment, 0),
     "u": lambda moment: _week(moment, 1),
     "V": lambda moment: _week(moment, 2),
-    "v": lambda moment: f"{time_conversions.week_number(moment, 3, True)[1]:02}",
+    "v": lambda moment: f"{week_number(moment, 3, True)[1]:02}",
     "X": lambda moment: _week_year(moment, 2),
     "x": lambda moment: _week_year(moment, 3),
 }
@@ -161,12 +173,12 @@ def str_to_date(text: str, pattern: str, kind: str, zeros: bool) -> str | int:
         raise incorrect_value("0000-00-00 00:00:00") from None
     value: str | int = result.micros
     if kind != "time":
-        if not zeros and (time_conversions.has_zero(result) or not result.year):
-            shown = text if kind == "date" else time_conversions.moment_text(result, 0)
+        if not zeros and (has_zero(result) or not result.year):
+            shown = text if kind == "date" else moment_text(result, 0)
             if kind != "date":
                 raise incorrect_value(shown)
             raise FunctionProblem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T")
-        value = time_conversions.moment_text(result)
+        value = moment_text(result)
     if extra:
         raise truncated_value("datetime", text, value, "W")
     return value
@@ -220,7 +232,7 @@ def _micros(reading: _DateReader) -> None:
 
 def _named_month(length: int) -> Callable[[_DateReader], None]:
     def read(reading: _DateReader) -> None:
-        for place, name in enumerate(time_conversions.MONTHS, 1):
+        for place, name in enumerate(MONTHS, 1):
             prefix = name[:length]
             if reading.rest[: len(prefix)].lower() == prefix.lower():
                 reading.fields["month"], reading.rest = place, reading.rest[len(prefix) :]
@@ -308,6 +320,6 @@ def _apply_am_pm(reading: _DateReader) -> None:
 def _moment(reading: _DateReader) -> CalendarMoment:
     """Return the moment of all fields. Raises ValueError for a day beyond the end of its month."""
     year, month, day, hour, minute, second, micros = reading.fields.values()
-    if month and day > time_conversions.month_length(year, month):
+    if month and day > month_length(year, month):
         raise ValueError
-    return CalendarMoment(year, month, day, ((hour * 60 + minute) * 60 + second) * time_conversions.SECOND + micros)
+    return CalendarMoment(year, month, day, ((hour * 60 + minute) * 60 + second) * SECOND + micros)

@@ -6,34 +6,50 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from simulator.tidb.errors import FunctionProblem, incorrect_value, truncated_value
-from simulator.tidb.functions import time_conversions
 from simulator.tidb.functions.intervals import DURATION, leading_duration
-from simulator.tidb.functions.time_conversions import CalendarMoment
+from simulator.tidb.functions.time_conversions import (
+    MAX_HOURS,
+    MONTHS,
+    SECOND,
+    WEEKDAYS,
+    CalendarMoment,
+    check_date,
+    clock_fields,
+    day_number,
+    day_of_year,
+    days_of,
+    from_day_number,
+    has_zero,
+    incorrect_moment,
+    moment_text,
+    month_length,
+    parse_moment,
+    week_number,
+    weekday_of,
+)
 from simulator.tidb.values import durations
+from simulator.tidb.values.durations import LONGEST
+from simulator.tidb.values.moments import in_century
 
 Result = TypeVar("Result", int, str)
 
 
 def _date_function(compute: Callable[[CalendarMoment], Result]) -> Callable[[str, str], Result]:
-    return lambda kind, text: compute(time_conversions.check_date(time_conversions.parse_moment(text), kind))
+    return lambda kind, text: compute(check_date(parse_moment(text), kind))
 
 
-dayofweek = _date_function(lambda moment: time_conversions.weekday(moment) + 1)
-weekday = _date_function(lambda moment: (time_conversions.weekday(moment) + 6) % 7)
-dayofyear = _date_function(
-    lambda moment: time_conversions.days(moment) - time_conversions.day_number(moment.year, 1, 1) + 1
-)
-weekofyear = _date_function(lambda moment: time_conversions.week_number(moment, 3)[1])
-dayname = _date_function(lambda moment: time_conversions.WEEKDAYS[time_conversions.weekday(moment)])
-to_days = _date_function(time_conversions.days)
-to_seconds = _date_function(
-    lambda moment: time_conversions.days(moment) * 86400 + moment.micros // time_conversions.SECOND
-)
+dayofweek = _date_function(lambda moment: weekday_of(moment) + 1)
+weekday = _date_function(lambda moment: (weekday_of(moment) + 6) % 7)
+dayofyear = _date_function(day_of_year)
+weekofyear = _date_function(lambda moment: week_number(moment, 3)[1])
+dayname = _date_function(lambda moment: WEEKDAYS[weekday_of(moment)])
+to_days = _date_function(days_of)
+to_seconds = _date_function(lambda moment: days_of(moment) * 86400 + moment.micros // SECOND)
 
 
 def monthname(kind: str, text: str) -> str | None:
-    moment = time_conversions.parse_moment(text)
-    return time_conversions.MONTHS[moment.month - 1] if moment.month else None
+    moment = parse_moment(text)
+    return MONTHS[moment.month - 1] if moment.month else None
 
 
 def time_of_text(text: str) -> int:
@@ -45,47 +61,40 @@ def time_of_text(text: str) -> int:
 
 
 def datediff(end: str, start: str) -> int:
-    last, first = time_conversions.parse_moment(end), time_conversions.parse_moment(start)
-    return time_conversions.days(time_conversions.check_date(last)) - time_conversions.days(
-        time_conversions.check_date(first)
-    )
+    last, first = parse_moment(end), parse_moment(start)
+    return days_of(check_date(last)) - days_of(check_date(first))
 
 
 def week(kind: str, text: str, mode: int) -> int:
-    return time_conversions.week_number(time_conversions.check_date(time_conversions.parse_moment(text), kind), mode)[1]
+    return week_number(check_date(parse_moment(text), kind), mode)[1]
 
 
 def yearweek(kind: str, text: str | None, mode: int | None) -> int | None:
     if text is None:
         return None
-    moment = time_conversions.check_date(time_conversions.parse_moment(text), kind)
-    year, number = time_conversions.week_number(moment, mode or 0, True)
+    moment = check_date(parse_moment(text), kind)
+    year, number = week_number(moment, mode or 0, True)
     return year * 100 + number if year * 100 + number >= 0 else 2**32 - 1
 
 
 def from_days(number: int) -> str | None:
-    result = time_conversions.from_day_number(max(number, 0))
-    return None if result is None else time_conversions.moment_text(result)
+    result = from_day_number(max(number, 0))
+    return None if result is None else moment_text(result)
 
 
 def makedate(year: int, day: int) -> str | None:
     if day <= 0 or not 0 <= year <= 9999:
         return None
-    result = time_conversions.from_day_number(min(time_conversions.day_number(_full_year(year), 1, 1) + day - 1, 10**9))
-    return None if result is None or not result.year else time_conversions.moment_text(result)
+    result = from_day_number(min(day_number(in_century(year), 1, 1) + day - 1, 10**9))
+    return None if result is None or not result.year else moment_text(result)
 
 
 def maketime(hours: int, minutes: int, seconds: float, digits: int) -> int | None:
     if not 0 <= minutes < 60 or not 0 <= seconds < 60:
         return None
-    if (
-        abs(hours) > time_conversions.MAX_HOURS
-        or abs(hours) == time_conversions.MAX_HOURS
-        and minutes == 59
-        and seconds > 59
-    ):
-        return time_conversions.MAX_DURATION if hours > 0 else -time_conversions.MAX_DURATION
-    size = (abs(hours) * 3600 + minutes * 60) * time_conversions.SECOND + _round_seconds(seconds, digits)
+    if abs(hours) > MAX_HOURS or abs(hours) == MAX_HOURS and minutes == 59 and seconds > 59:
+        return LONGEST if hours > 0 else -LONGEST
+    size = (abs(hours) * 3600 + minutes * 60) * SECOND + _round_seconds(seconds, digits)
     return -size if hours < 0 else size
 
 
@@ -98,9 +107,9 @@ def _round_seconds(seconds: float, digits: int) -> int:
 def sec_to_time(number: float, digits: int) -> int:
     seconds = abs(number)
     sign = -1 if number < 0 else 1
-    if int(seconds) // 3600 > time_conversions.MAX_HOURS:
+    if int(seconds) // 3600 > MAX_HOURS:
         shown = f"{seconds:.20f}".rstrip("0").rstrip(".")
-        raise truncated_value("time", shown, sign * time_conversions.MAX_DURATION)
+        raise truncated_value("time", shown, sign * LONGEST)
     return sign * _round_seconds(seconds, digits)
 
 
@@ -109,8 +118,8 @@ def sec_to_time(number: float, digits: int) -> int:
 
 def part_of_moment(unit: str, text: str) -> int:
     """Return EXTRACT of a unit with a day."""
-    year, month, day, micros = result = time_conversions.parse_moment(text)
-    hour, minute, second, part = time_conversions.clock_fields(micros)
+    year, month, day, micros = result = parse_moment(text)
+    hour, minute, second, part = clock_fields(micros)
     parts = {
         "DAY": day,
         "MONTH": month,
@@ -120,42 +129,34 @@ def part_of_moment(unit: str, text: str) -> int:
         "DAY_HOUR": day * 100 + hour,
         "DAY_MINUTE": day * 10000 + hour * 100 + minute,
         "DAY_SECOND": day * 10**6 + hour * 10000 + minute * 100 + second,
-        "DAY_MICROSECOND": (day * 10**6 + hour * 10000 + minute * 100 + second) * time_conversions.SECOND + part,
+        "DAY_MICROSECOND": (day * 10**6 + hour * 10000 + minute * 100 + second) * SECOND + part,
     }
     if unit == "WEEK":
-        return 0 if time_conversions.has_zero(result) else time_conversions.week_number(result, 0)[1]
+        return 0 if has_zero(result) else week_number(result, 0)[1]
     return parts[unit]
 
 
 def part_of_duration(unit: str, micros: int) -> int:
     """Return EXTRACT of a unit of the clock."""
-    fields = dict(
-        zip(("HOUR", "MINUTE", "SECOND", "MICROSECOND"), time_conversions.clock_fields(abs(micros)), strict=True)
-    )
+    fields = dict(zip(("HOUR", "MINUTE", "SECOND", "MICROSECOND"), clock_fields(abs(micros)), strict=True))
     first, _, last = unit.removeprefix("DAY_").partition("_")
     if unit.startswith("DAY_"):
         first, last = "HOUR", first
     names = list(fields)
     result = 0
     for name in names[names.index(first) : names.index(last or first) + 1]:
-        result = (
-            result * (1 if name == first else time_conversions.SECOND if name == "MICROSECOND" else 100) + fields[name]
-        )
+        result = result * (1 if name == first else SECOND if name == "MICROSECOND" else 100) + fields[name]
     return -result if micros < 0 else result
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------
 
 
-def _full_year(year: int) -> int:
-    return year + (2000 if year < 70 else 1900 if year < 100 else 0)
-
-
 def _period_months(period: int, function: str) -> int:
     if period < 0 or period % 100 == 0 or period % 100 > 12:
         raise FunctionProblem(1210, f"Incorrect arguments to {function}")
     year, month = divmod(period, 100)
-    return _full_year(year) * 12 + month - 1
+    return in_century(year) * 12 + month - 1
 
 
 def period_add(period: int, months: int) -> int:
@@ -163,7 +164,7 @@ def period_add(period: int, months: int) -> int:
     if not total:
         return 0
     year, month = divmod(total, 12)
-    result = _full_year(year) * 100 + month + 1
+    result = in_century(year) * 100 + month + 1
     return (result + 2**63) % 2**64 - 2**63
 
 
@@ -189,12 +190,10 @@ def get_format(kind: str, region: str) -> str:
 
 
 def last_day(kind: str, text: str, zeros: bool) -> str:
-    result = time_conversions.parse_moment(text)
+    result = parse_moment(text)
     if not result.month or not result.day and not zeros:
-        raise time_conversions.incorrect_moment(result, kind)
-    return time_conversions.moment_text(
-        CalendarMoment(result.year, result.month, time_conversions.month_length(result.year, result.month))
-    )
+        raise incorrect_moment(result, kind)
+    return moment_text(CalendarMoment(result.year, result.month, month_length(result.year, result.month)))
 
 
 def extract_day(unit: str, text: str) -> int:
