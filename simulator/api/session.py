@@ -39,8 +39,8 @@ from simulator.ticdc.codecs import Schema
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo
 from simulator.tidb.engine.context import server_version
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.engine.outcome import StatementOutcome
-from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.errors import error_number, sql_error, sql_error_with_text
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script

@@ -27,8 +27,8 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import check_tables
 from simulator.ticdc.table_info import handle_key
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.engine.outcome import Event
-from simulator.tidb.engine.upstream import Upstream
 
 DEFAULT = "default"
 """The name of the changefeed that a server begins with, and of the first namespace."""

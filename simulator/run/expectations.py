@@ -29,7 +29,7 @@ from simulator.sinks.memory import Message
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import is_binary
 

@@ -20,14 +20,13 @@ from simulator.changefeeds.history import HISTORY_MS
 from simulator.errors import DeliveryError, SimulatorError
 from simulator.serve.data_directory import DataDirectory
 from simulator.tidb import syntax
-from simulator.tidb.engine.execution import execute
+from simulator.tidb.engine.execution import Upstream, execute
 from simulator.tidb.engine.outcome import Event, FailedStatement, ResultColumn, StatementOutcome
 from simulator.tidb.engine.queries.plans import reading_context
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.session_statements import columns_of_prepared
 from simulator.tidb.engine.settings import Process, SqlSession, new_session, with_global_settings
 from simulator.tidb.engine.system_tables import own_process
-from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.engine.writes.load_data import check_load
 from simulator.tidb.errors import sql_error
 from simulator.tidb.storage.rows import TooLong

@@ -35,7 +35,7 @@ from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.model.table import Table
 from simulator.truth import directory as directories
 from simulator.truth.between_snapshots import BetweenSnapshots, between_snapshots, rows_at

@@ -27,7 +27,7 @@ from simulator.run.steps.execution import execute_statement
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import changefeed_rules
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.syntax.expressions import TableName
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from simulator.generate.values.key_recipes import counting_recipe as counted_up
 from simulator.generate.values.pools import seed_of
 from simulator.generate.values.recipes import FIRST_DAY, ColumnRandom, Recipe, default_generator, make_recipe
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.model.table import Column, ForeignKey, Table, columns_by_name, unique_keys
 from simulator.tidb.model.types import family, is_binary
 

@@ -30,7 +30,7 @@ from simulator.run.plan.versions import EVERYTHING
 from simulator.ticdc import dispatch
 from simulator.ticdc.rules import ChangefeedRules, check_tables
 from simulator.tidb.ddl.catalog import Catalog, object_key
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.model.table import Column, ForeignKey, Name, Table, UniqueKey, columns_by_name, unique_keys
 
 

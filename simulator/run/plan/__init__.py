@@ -40,7 +40,7 @@ from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.model.table import Name, Table
 
 

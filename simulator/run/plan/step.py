@@ -22,8 +22,8 @@ from simulator.ticdc.codecs import TableInfo
 from simulator.ticdc.dispatch import Route, TopicGrowth
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, Key
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.engine.settings import SqlSession
-from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Name
 
 

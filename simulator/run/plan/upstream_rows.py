@@ -22,7 +22,7 @@ from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot, Sn
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
-from simulator.tidb.engine.upstream import StoredRows, Upstream
+from simulator.tidb.engine.execution import StoredRows, Upstream
 from simulator.tidb.model.table import ROW_ID, Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import parse_sql

@@ -27,10 +27,10 @@ from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.ddl.session import Job
+from simulator.tidb.engine.execution import Upstream, new_upstream
 from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
 from simulator.tidb.engine.session_statements import resolve_execute
 from simulator.tidb.engine.settings import DEFAULT_SQL_MODE
-from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, ReorganizePartition

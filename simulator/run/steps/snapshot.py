@@ -37,7 +37,7 @@ from simulator.sources.schema_change.row_changes import ChangePeriod
 from simulator.sources.snapshots import Snapshot, TextFormat, text_format
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.model.table import Name, Table
 
 

@@ -52,6 +52,7 @@ from simulator.tidb.expressions.numbers import json_to_decimal, real_text, text_
 from simulator.tidb.expressions.texts import as_bytes
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import CHARSETS, INTEGER_BITS
+from simulator.tidb.syntax.definitions import literal_bytes
 from simulator.tidb.syntax.expressions import Literal, Node, Parenthesised, Unary
 from simulator.tidb.values.numbers import bounds
 
@@ -254,7 +255,7 @@ def literal_datum(node: Node) -> Datum | None:
     if node.kind == "boolean":
         return Datum("int", b"1" if node.text == "TRUE" else b"0")
     if node.kind in ("hex", "bit"):
-        return Datum("literal", _literal_bytes(node))
+        return Datum("literal", literal_bytes(node.kind, node.text))
     if node.kind in _TIMES:
         if not _TIMES[node.kind].fullmatch(node.text):
             raise NotLiteral
@@ -275,9 +276,3 @@ def _number_datum(text: str, kind: str) -> Datum:
         raise NotLiteral
     value = Decimal(text)
     return Datum("decimal", numbers.decimal_text(value if value else abs(value)).encode())
-
-
-def _literal_bytes(node: Literal) -> bytes:
-    base, digits_per_byte = (2, 8) if node.kind == "bit" else (16, 2)
-    size = (len(node.text) + digits_per_byte - 1) // digits_per_byte
-    return int(node.text or "0", base).to_bytes(size, "big")

@@ -30,6 +30,7 @@ from simulator.tidb.expressions.numbers import real_text
 from simulator.tidb.functions.time_conversions import no_moment, parse_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType
+from simulator.tidb.syntax.definitions import literal_bytes
 from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.values import durations
 from simulator.tidb.values.documents import MARK, text_of_stored
@@ -207,12 +208,10 @@ def decimal_literal(shown: str) -> Expression:
 
 def _bits_value(kind: str, shown: str) -> Expression:
     """Return a hexadecimal or bit literal: bytes, or an integer in numeric context."""
-    bits = shown if kind == "bit" else bin(int(shown, 16))[2:] if shown else ""
-    size = (len(bits) + 7) // 8 if kind == "bit" else (len(shown) + 1) // 2
-    number = int(bits or "0", 2)
-    content = number.to_bytes(size, "big").decode("latin-1")
+    content = literal_bytes(kind, shown)
+    number = fixed(min(int.from_bytes(content, "big"), 2**64 - 1))
     return Expression(
-        fixed(content), "string", "binary", number=fixed(min(number, 2**64 - 1)), is_binary=True, is_constant=True
+        fixed(content.decode("latin-1")), "string", "binary", number=number, is_binary=True, is_constant=True
     )
 
 

@@ -74,19 +74,7 @@ def _parse_chain(cursor: Cursor) -> bool:
     return chained
 
 
-def parse_savepoint(cursor: Cursor) -> syntax.Savepoint:
-    return syntax.Savepoint(cursor.name("a savepoint"))
-
-
-def parse_release_savepoint(cursor: Cursor) -> syntax.ReleaseSavepoint:
-    return syntax.ReleaseSavepoint(cursor.name("a savepoint"))
-
-
-# -- USE and SET --------------------------------------------------------------------------------------------------
-
-
-def parse_use(cursor: Cursor) -> syntax.Use:
-    return syntax.Use(cursor.name("the name of a database"))
+# -- SET ----------------------------------------------------------------------------------------------------------
 
 
 def parse_set(cursor: Cursor) -> syntax.SetVariables | syntax.IgnoredStatement:
@@ -225,11 +213,6 @@ def parse_execute(cursor: Cursor) -> syntax.Execute:
     return syntax.Execute(name, cursor.comma_list(_parse_user_variable) if cursor.accept("USING") else ())
 
 
-def parse_deallocate(cursor: Cursor) -> syntax.Deallocate:
-    """Parse the rest of DEALLOCATE PREPARE or DROP PREPARE."""
-    return syntax.Deallocate(cursor.name("the name of a prepared statement"))
-
-
 def _parse_user_variable(cursor: Cursor) -> str:
     return cursor.user_variable().lower()
 
@@ -278,10 +261,6 @@ def parse_explain(cursor: Cursor, what: str) -> syntax.SessionStatement:
     return syntax.IgnoredStatement(what)
 
 
-def parse_do(cursor: Cursor) -> syntax.Do:
-    return syntax.Do(cursor.comma_list(cursor.grammar.expression))
-
-
 def parse_help(cursor: Cursor) -> syntax.SessionStatement:
     raise SqlError(8108, "HY000", "Unsupported type *ast.HelpStmt")
 
@@ -294,19 +273,10 @@ def refuse(cursor: Cursor, what: str) -> syntax.SessionStatement:
 
 
 PLAIN_KINDS = {
-    "CHARSET": "CHARSET",
-    "CHARACTER SET": "CHARSET",
-    "CHAR SET": "CHARSET",
-    "COLLATION": "COLLATION",
-    "DATABASES": "DATABASES",
-    "SCHEMAS": "DATABASES",
-    "ENGINES": "ENGINES",
-    "PLUGINS": "PLUGINS",
-    "PROFILES": "PROFILES",
-    "FUNCTION STATUS": "FUNCTION STATUS",
-    "PROCEDURE STATUS": "PROCEDURE STATUS",
-    "VARIABLES": "VARIABLES",
-    "STATUS": "STATUS",
+    **dict.fromkeys(("CHARSET", "CHARACTER SET", "CHAR SET"), "CHARSET"),
+    **dict.fromkeys(("DATABASES", "SCHEMAS"), "DATABASES"),
+    **{kind: kind for kind in ("COLLATION", "ENGINES", "PLUGINS", "PROFILES", "VARIABLES", "STATUS")},
+    **{kind: kind for kind in ("FUNCTION STATUS", "PROCEDURE STATUS")},
 }
 """Kinds without an object, by their words; LIKE or WHERE may follow."""
 
@@ -335,7 +305,7 @@ def parse_show(cursor: Cursor) -> syntax.SessionStatement:
     is_global = cursor.accept("GLOBAL")
     if is_global or cursor.accept("SESSION") or cursor.accept("LOCAL"):
         if cursor.word() not in ("VARIABLES", "STATUS"):
-            return _skip(cursor)
+            return parse_ignored(cursor, "SHOW")
     for words, kind in PLAIN_KINDS.items():
         if cursor.accept(words):
             return _with_filter(cursor, Show(kind, is_global=is_global))
@@ -352,7 +322,7 @@ def parse_show(cursor: Cursor) -> syntax.SessionStatement:
             return _with_filter(cursor, Show(kind, full=full, database=_parse_database(cursor)))
     if cursor.accept("TABLE"):
         return _parse_of_table(cursor)
-    return _skip(cursor)
+    return parse_ignored(cursor, "SHOW")
 
 
 def _parse_of_table(cursor: Cursor) -> syntax.SessionStatement:
@@ -381,7 +351,7 @@ def parse_describe(cursor: Cursor) -> Show | None:
 def parse_admin_show(cursor: Cursor) -> syntax.SessionStatement:
     """Parse the rest of ADMIN SHOW DDL."""
     if not cursor.accept("JOBS"):
-        return _skip(cursor)
+        return parse_ignored(cursor, "SHOW")
     limit = cursor.integer() if cursor.kind() == "number" else None
     return _with_filter(cursor, Show("DDL JOBS", limit=limit))
 
@@ -395,7 +365,7 @@ def _parse_create(cursor: Cursor) -> syntax.SessionStatement:
     if cursor.accept("DATABASE") or cursor.accept("SCHEMA"):
         if_not_exists = cursor.accept("IF NOT EXISTS")
         return Show("CREATE DATABASE", database=cursor.name("a database"), if_not_exists=if_not_exists)
-    return _skip(cursor)
+    return parse_ignored(cursor, "SHOW")
 
 
 def _parse_user(cursor: Cursor) -> Show:
@@ -404,7 +374,7 @@ def _parse_user(cursor: Cursor) -> Show:
     while not cursor.at_end() and cursor.word() != "USING":
         cursor.literal()
     user = cursor.text_since(start)
-    _skip(cursor)
+    parse_ignored(cursor, "SHOW")
     return Show("GRANTS", user="" if user.upper().startswith("CURRENT_USER") else user)
 
 
@@ -427,12 +397,6 @@ def _with_filter(cursor: Cursor, show: Show) -> Show:
             cursor.unexpected("a pattern in quotes")
         return replace(show, like=pattern.text)
     return replace(show, where=cursor.grammar.expression(cursor)) if cursor.accept("WHERE") else show
-
-
-def _skip(cursor: Cursor) -> syntax.IgnoredStatement:
-    while not cursor.at_end():
-        cursor.literal()
-    return syntax.IgnoredStatement("SHOW")
 
 
 # -- all statements ---------------------------------------------------------------------------------------------
@@ -468,14 +432,17 @@ AFTER_PHRASE: dict[str, SessionParser] = {
     "START TRANSACTION": parse_start_transaction,
     "COMMIT": parse_commit,
     "ROLLBACK": parse_rollback,
-    "SAVEPOINT": parse_savepoint,
-    "RELEASE SAVEPOINT": parse_release_savepoint,
-    "USE": parse_use,
+    "SAVEPOINT": lambda cursor: syntax.Savepoint(cursor.name("a savepoint")),
+    "RELEASE SAVEPOINT": lambda cursor: syntax.ReleaseSavepoint(cursor.name("a savepoint")),
+    "USE": lambda cursor: syntax.Use(cursor.name("the name of a database")),
     "SET": parse_set,
     "PREPARE": parse_prepare,
     "EXECUTE": parse_execute,
-    **dict.fromkeys(("DEALLOCATE PREPARE", "DROP PREPARE"), parse_deallocate),
-    "DO": parse_do,
+    **dict.fromkeys(
+        ("DEALLOCATE PREPARE", "DROP PREPARE"),
+        lambda cursor: syntax.Deallocate(cursor.name("the name of a prepared statement")),
+    ),
+    "DO": lambda cursor: syntax.Do(cursor.comma_list(cursor.grammar.expression)),
     "HELP": parse_help,
     "SHOW": parse_show,
     "ADMIN SHOW DDL": parse_admin_show,

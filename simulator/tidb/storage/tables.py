@@ -27,7 +27,7 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.errors import SchemaError, SqlError
-from simulator.tidb import collations
+from simulator.tidb.collations import has_weights, pads_spaces
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.casts import cast
 from simulator.tidb.expressions.comparisons import comparison_operands
@@ -220,19 +220,14 @@ def _key(table: Table, rule: Partitioning) -> Locate:
 
 def _hashed(table: Table, column: Column) -> Callable[[Cells], bytes]:
     type, place = column.type, places_of(table).get(column.name, -1)
-    if (
-        place < 0
-        or type.name not in KEY_TYPES
-        or type.collation.endswith("_ci")
-        or collations.has_weights(type.collation)
-    ):
+    if place < 0 or type.name not in KEY_TYPES or type.collation.endswith("_ci") or has_weights(type.collation):
         raise SchemaError(
             f"table {table.name!r}: PARTITION BY KEY on column {column.name!r} is not computed for "
             f"{type.name} with collation {type.collation}; numbers, times and strings of a _bin or binary "
             f"collation of UTF-8, Latin-1 or ASCII are"
         )
     is_bytes = type.charset == "binary" and type.name in ("char", "varchar")
-    pads = collations.pads_spaces(type.collation)
+    pads = pads_spaces(type.collation)
 
     def hashed(cells: Cells) -> bytes:
         cell = cells[place]

@@ -13,7 +13,9 @@ import json
 import math
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar, Union
 
 import numpy as np
@@ -47,22 +49,18 @@ _SPECIAL = r"[\\\x{2028}\x{2029}]|[0-9][eE]|\.(0+([^0-9]|$)|0000|9999)|(^|[^0-9.
 def document(text: pa.Array) -> pa.Array:
     """Convert text to JSON."""
     usual = pc.invert(pc.match_substring_regex(text, _SPECIAL))
-    documents = map_distinct(null_unless(usual, text), _usual_json)
+    documents = map_distinct(null_unless(usual, text), partial(_printed, print=_PRINTER.encode))
     return replace_unusual(text, usual, lambda odd: map_distinct(odd, normal_json), documents)
 
 
 def normal_json(text: str) -> str | None:
     """Return the text that TiDB prints for a JSON document, or None if it is invalid (tidb pkg/types/json_binary.go)."""
-    try:
-        return print_document(_READER.decode(text))
-    except (ValueError, RecursionError):
-        return None
+    return _printed(text, print_document)
 
 
-def _usual_json(text: str) -> str | None:
-    """Return the text of a document without escapes and long numbers."""
+def _printed(text: str, print: Callable[[Document], str]) -> str | None:
     try:
-        return _PRINTER.encode(_READER.decode(text))
+        return print(_READER.decode(text))
     except (ValueError, RecursionError):
         return None
 

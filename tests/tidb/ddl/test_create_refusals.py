@@ -9,7 +9,7 @@ from support.upstreams import cases, grouped, in_test, played, refusal_number, r
 
 from simulator import TiCDC
 from simulator.releases import find
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 
 LONG = "x" * 65
 KAFKA = "kafka://127.0.0.1:9092/t?protocol=open-protocol&partition-num=1"

@@ -6,7 +6,7 @@ import pytest
 from support.upstreams import NOW_MS, cases, in_test, played, refused, rows_in
 
 from simulator.releases import find
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.ids import Allocator
 

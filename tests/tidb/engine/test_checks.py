@@ -8,7 +8,7 @@ import pytest
 from support.upstreams import as_text, cases, changes, grouped, in_test, played, refusal_number, refused, rows_in
 
 from simulator.releases import V8_5, Release, find
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 
 ON = "SET GLOBAL tidb_enable_check_constraint = ON"
 MADE = "CREATE TABLE t (a INT PRIMARY KEY CHECK (a > 0), b INT, CONSTRAINT small CHECK (b < a), CHECK (b <> 7))"

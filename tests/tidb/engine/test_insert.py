@@ -10,7 +10,7 @@ from support.upstreams import cases, changes, grouped, in_test, played, refused,
 from simulator import TiCDC
 from simulator.errors import SqlError
 from simulator.releases import find
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.engine.writes.load_data import rows_of
 from simulator.tidb.syntax.session import DelimitedText
 

@@ -6,8 +6,8 @@ import pytest
 from support.upstreams import in_test, played
 
 from simulator.errors import DdlError, SqlError
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.engine.queries import plans
-from simulator.tidb.engine.upstream import Upstream
 
 BETWEEN = """
     CREATE TABLE t (id BIGINT PRIMARY KEY, a INT, at TIMESTAMP, bits BIT(8), v INT AS (a / 3) VIRTUAL, j JSON)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.upstreams import cases, grouped, played, refused, rows_in, selected, shown
 
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.execution import Upstream
 
 
 @cache

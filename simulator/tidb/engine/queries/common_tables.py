@@ -1,6 +1,6 @@
-"""WITH: tables that a query names, and WITH RECURSIVE: the rows of a seed, then level by level the rows that other queries
-compute from the level before.
+"""WITH and set operations: tables that a query names, and UNION, EXCEPT and INTERSECT of queries.
 
+WITH RECURSIVE has the rows of a seed, then level by level the rows that other queries compute from the level before.
 The columns of a recursive table have the types of the seed (tidb pkg/planner/core/logical_plan_builder.go,
 buildRecursiveCTE; pkg/executor/cte.go).
 """
@@ -8,7 +8,9 @@ buildRecursiveCTE; pkg/executor/cte.go).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from simulator.tidb import syntax
@@ -18,6 +20,7 @@ from simulator.tidb.engine.queries.relation import (
     Relation,
     Selected,
     Values,
+    distinct,
     distinct_key,
     export,
     held,
@@ -29,6 +32,9 @@ from simulator.tidb.engine.scope import TOP, Fields, QueryScope
 from simulator.tidb.engine.settings import variable_text
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.expressions.casts import cast
+from simulator.tidb.expressions.choices import common_type, convert_to
+from simulator.tidb.expressions.collations import union_collation, with_collation
+from simulator.tidb.expressions.comparisons import comparison_operands
 from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.expressions.expression import Evaluate, Expression, apply, replace
 from simulator.tidb.expressions.texts import as_blob
@@ -205,8 +211,7 @@ class Recursion:
         self._most = int(variable_text(settings, "cte_max_recursion_depth") or 0)
 
     def relation(self) -> Relation:
-        relation = renamed(Relation(self._fields, len(self._seed[1]), self._rows), self._name, ())
-        return relation
+        return renamed(Relation(self._fields, len(self._seed[1]), self._rows), self._name, ())
 
     def _converted(
         self, names: Sequence[str], relation: Relation, types: Sequence[tuple[Expression, int | None]]
@@ -298,3 +303,100 @@ def _length(node: syntax.Node, scope: QueryScope) -> int | None:
     if field is None or field.column is None or field.column.type.name not in ("char", "varchar"):
         return None
     return int(field.column.type.length)
+
+
+def build_set_operation(tree: syntax.SetOperation, outer: QueryScope) -> Relation:
+    """Return the rows of a set operation: of UNION in the common types of its columns. Raises SqlError 1222."""
+    sides = [outer.build(side) for side in _sides(tree)]
+    if len({len(side.fields) for side in sides}) > 1:
+        raise sql_error(1222)
+    if tree.operator in _COMPARISONS:
+        left, right = sides
+        return _compared(left, right, *_COMPARISONS[tree.operator])
+    columns = list(zip(*([field.value for field in side.fields] for side in sides), strict=True))
+    kinds = [_common_value(values) for values in columns]
+    converted = [
+        [
+            Selected(field.name, replace(kind, evaluate=convert_to(field.value, kind), text=None, number=None))
+            for field, kind in zip(side.fields, kinds, strict=True)
+        ]
+        for side in sides
+    ]
+    fields, _ = export(converted[0])
+    makers = [export(each)[1] for each in converted]
+    combine, keys = _OPERATIONS[tree.operator], [distinct_key(field.value) for field in fields]
+
+    def rows(context: StatementContext) -> Iterator[Values]:
+        parts = [projected(side.rows(context), make, context) for side, make in zip(sides, makers, strict=True)]
+        return combine(parts, keys, context)
+
+    relation = Filtered(fields, len(makers[0]), rows)
+    relation.depends = any(side.depends for side in sides)
+    return relation
+
+
+def _sides(tree: syntax.SetOperation) -> list[syntax.QueryTree]:
+    """Return the queries of a chain of UNIONs, which leans to the left."""
+    left = tree.left
+    same = (
+        isinstance(left, syntax.SetOperation)
+        and left.operator == tree.operator
+        and tree.operator.startswith("UNION")
+        and (not left.order and left.limit is None)
+    )
+    return [*(_sides(left) if same and isinstance(left, syntax.SetOperation) else [left]), tree.right]
+
+
+def _common_value(values: Sequence[Expression]) -> Expression:
+    """Return a NULL of the type of a column, which is BIT if it is that of all queries (tidb pkg/planner/core
+    unionJoinFieldType)."""
+    kind = common_type(values)
+    types = [value.column_type for value in values if value.kind != "null" and value.is_column]
+    bits = [type for type in types if type is not None and type.name == "bit"]
+    if bits and len(bits) == sum(value.kind != "null" for value in values):
+        return replace(kind, column_type=max(bits, key=lambda type: type.length), is_column=True)
+    return with_collation(kind, union_collation(values)) if kind.kind == "string" else kind
+
+
+Parts = Sequence[Iterator[Values]]
+
+
+def _compared(left: Relation, right: Relation, is_kept: Callable[[int], bool], is_all: bool) -> Relation:
+    """Return the rows of the first query that EXCEPT or INTERSECT keeps, given which are kept by how often the second one
+    has them still. They are compared as `<=>` does (tidb pkg/planner/core/logical_plan_builder.go, buildIntersect)."""
+    pairs = [
+        (one.value.evaluate, other.value.evaluate)
+        if "null" in (one.value.kind, other.value.kind)
+        else comparison_operands(one.value, other.value)
+        for one, other in zip(left.fields, right.fields, strict=True)
+    ]
+
+    def rows(context: StatementContext) -> Iterator[Values]:
+        counts = Counter(tuple([key(row, context) for _, key in pairs]) for row in right.rows(context))
+        context.hold(100 * len(counts))
+        known = set()
+        for row in left.rows(context):
+            key = tuple([key(row, context) for key, _ in pairs])
+            if is_kept(counts[key]) and (is_all or key not in known):
+                yield row
+                known.add(key)
+            if is_all and counts[key]:
+                counts[key] -= 1
+
+    relation = Filtered(left.fields, left.width, rows)
+    relation.depends = left.depends or right.depends
+    return relation
+
+
+_OPERATIONS: dict[str, Callable[[Parts, Sequence[Evaluate], StatementContext], Iterator[Values]]] = {
+    "UNION ALL": lambda parts, keys, context: chain.from_iterable(parts),
+    "UNION": lambda parts, keys, context: distinct(chain.from_iterable(parts), keys, context),
+}
+
+_COMPARISONS: dict[str, tuple[Callable[[int], bool], bool]] = {
+    "EXCEPT": (lambda count: not count, False),
+    "EXCEPT ALL": (lambda count: not count, True),
+    "INTERSECT": (bool, False),
+    "INTERSECT ALL": (bool, True),
+}
+"""Which rows are kept, and whether equal ones are kept apart."""

@@ -1,16 +1,20 @@
-"""Relations: rows that a query reads, each a list, with their columns.
+"""Relations: rows that a query reads, each a list, with their columns; the keys by which rows are sorted and told apart.
 
 The row of a base table has the cells of its visible columns and its location behind them, the pair of a partition's
-ordinal and a handle; None stands for a row that an outer join lacks. The row of a join is that of its left side and that
-of its right side behind it. Any other row has values: those that an expression is read from.
+ordinal and a handle; None stands for a row that an outer join lacks. The row of a join is that of its left side and
+that of its right side behind it. Any other row has values: those that an expression is read from.
+
+ORDER BY, GROUP BY and DISTINCT use the same keys: values that are equal in TiDB have equal keys, and smaller values
+have smaller keys. NULL comes first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import UTC, StatementContext, time_zone
@@ -26,12 +30,17 @@ from simulator.tidb.expressions.expression import (
     place,
     replace,
 )
+from simulator.tidb.expressions.json_documents import json_key
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.over_columns import table_column
+from simulator.tidb.expressions.texts import compared_text
 from simulator.tidb.model.table import INTERNAL_COLUMNS, ROW_ID, Column, Table, cached_by_table, places_of
 from simulator.tidb.model.types import BIGINT
 from simulator.tidb.storage.row_keys import row_id
 from simulator.tidb.storage.tables import StoredTable
+from simulator.tidb.syntax.queries import Limit
+
+T = TypeVar("T")
 
 Values: TypeAlias = list[Any]
 """A row of a relation."""
@@ -238,3 +247,61 @@ def projected(rows: Iterator[Row], makers: Sequence[Evaluate], context: Statemen
     """Yield the rows that are made of others."""
     for row in rows:
         yield [make(row, context) for make in makers]
+
+
+# -- order and equality --------------------------------------------------------------------------------------------------
+
+
+class SortKey(NamedTuple):
+    evaluate: Evaluate
+    descending: bool = False
+
+
+def sort_key(value: Expression) -> Evaluate:
+    """Return the key by which a value is sorted; None for NULL."""
+    if value.kind == "string" and value.number is not None and value.column_type is not None:
+        return value.number
+    return distinct_key(value)
+
+
+def distinct_key(value: Expression) -> Evaluate:
+    """Return the key by which a value is compared with others; None for NULL."""
+    if value.kind == "string" and not value.is_binary:
+        return compared_text(value, value.evaluate, value.collation)
+    return json_key(value) if value.kind == "json" else value.evaluate
+
+
+def _of_pairs(number: int) -> Callable[[tuple[Sequence[Any], Any]], tuple[bool, Any]]:
+    def key(pair: tuple[Sequence[Any], Any]) -> tuple[bool, Any]:
+        value = pair[0][number]
+        return value is not None, value
+
+    return key
+
+
+def sorted_by(pairs: list[tuple[Sequence[Any], T]], descending: Sequence[bool]) -> list[T]:
+    """Sort pairs of keys and objects, and return the objects; those with equal keys stay in their order."""
+    for number in reversed(range(len(descending))):
+        pairs.sort(key=_of_pairs(number), reverse=descending[number])
+    return [each for _, each in pairs]
+
+
+def sorted_rows(rows: Iterator[Values], keys: Sequence[SortKey], context: StatementContext) -> list[Values]:
+    found = held(rows, context)
+    pairs: list[tuple[Sequence[Any], Values]] = [([key.evaluate(row, context) for key in keys], row) for row in found]
+    return sorted_by(pairs, [key.descending for key in keys])
+
+
+def distinct(rows: Iterator[Values], keys: Sequence[Evaluate], context: StatementContext) -> Iterator[Values]:
+    """Yield the first row of each combination of keys."""
+    known = set()
+    for row in rows:
+        key = tuple([key(row, context) for key in keys])
+        if key not in known:
+            context.hold(100)
+            known.add(key)
+            yield row
+
+
+def limited(rows: Iterable[T], limit: Limit | None) -> Iterable[T]:
+    return rows if limit is None else islice(rows, limit.offset, min(limit.offset + limit.count, sys.maxsize))

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
-from simulator.tidb.engine.queries.common_tables import with_common_tables
+from simulator.tidb.engine.queries.common_tables import build_set_operation, with_common_tables
 from simulator.tidb.engine.queries.filters import (
     Filtered,
     TableRelation,
@@ -36,6 +36,7 @@ from simulator.tidb.engine.queries.relation import (
     sort_key,
     sorted_rows,
 )
+from simulator.tidb.engine.queries.relation import distinct as distinct_rows
 from simulator.tidb.engine.queries.results import (
     SelectItem,
     check_having_names,
@@ -47,7 +48,6 @@ from simulator.tidb.engine.queries.results import (
     resolve_having_names,
     select_ordinal,
 )
-from simulator.tidb.engine.queries.set_operations import build_set_operation
 from simulator.tidb.engine.queries.sources import build_source
 from simulator.tidb.engine.queries.windows import Windows
 from simulator.tidb.engine.scope import Field, Fields, QueryScope
@@ -268,7 +268,7 @@ class Select:
         distinct = [distinct_key(value) for value in values]
 
         def chosen(context: StatementContext) -> Iterator[Values]:
-            found = _first_of_each(rows(context), distinct, context)
+            found = distinct_rows(rows(context), distinct, context)
             return iter(sorted_rows(found, keys, context) if keys else found)
 
         return chosen
@@ -359,14 +359,3 @@ class Select:
                 raise sql_error(3065, number, "ORDER BY clause", column, "DISTINCT")
             if isinstance(part, syntax.ContextExpression) and part not in nodes:
                 raise sql_error(3065, number, "ORDER BY clause", part.restored, "DISTINCT")
-
-
-def _first_of_each(rows: Iterator[Values], keys: Sequence[Any], context: StatementContext) -> Iterator[Values]:
-    """Yield the first row of each combination of keys."""
-    known = set()
-    for row in rows:
-        key = tuple([key(row, context) for key in keys])
-        if key not in known:
-            context.hold(100)
-            known.add(key)
-            yield row
