@@ -17,8 +17,7 @@ from typing import Any, Self
 from simulator import releases, tso
 from simulator.api.python_values import PythonValue, Result, python_values, result_of
 from simulator.changefeeds.changefeeds import Changefeeds
-from simulator.changefeeds.sinks import Sinks
-from simulator.changefeeds.spec import Config, compiled
+from simulator.changefeeds.spec import Config, Sinks, compiled
 from simulator.changefeeds.stream import ChangefeedStream
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
 from simulator.reader.decode import Event

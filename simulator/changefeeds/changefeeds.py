@@ -11,11 +11,17 @@ from functools import partial
 from typing import Any
 
 from simulator import tso
-from simulator.changefeeds.errors import changefeed_error, text_of
 from simulator.changefeeds.history import History, commit_of
 from simulator.changefeeds.served import FAILED, STOPPED, RunningError, ServedChangefeed
-from simulator.changefeeds.sinks import Sinks
-from simulator.changefeeds.spec import ChangefeedSpec, Config, compiled, compiled_if_allowed
+from simulator.changefeeds.spec import (
+    ChangefeedSpec,
+    Config,
+    Sinks,
+    changefeed_error,
+    compiled,
+    compiled_if_allowed,
+    text_of,
+)
 from simulator.changefeeds.stream import ChangefeedStream, SentMessages
 from simulator.errors import ChangefeedError, DeliveryError, SimulatorError, UserError
 from simulator.releases import Release

@@ -19,9 +19,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from simulator import tso
-from simulator.changefeeds.errors import changefeed_error
 from simulator.changefeeds.history import Commit, History
-from simulator.changefeeds.spec import ChangefeedSpec
+from simulator.changefeeds.spec import ChangefeedSpec, changefeed_error
 from simulator.changefeeds.stream import ChangefeedStream, SentMessages
 from simulator.errors import ChangefeedError, CodedError, DeliveryError, EncodeError, SimulatorError
 from simulator.reader.decode import Event

@@ -1,24 +1,33 @@
-"""What a user asks of a changefeed, and the changefeed that it comes to."""
+"""What a user asks of a changefeed, the changefeed that it comes to, where its messages go, and TiCDC's errors about it.
+
+Messages go to what the sink-uri names, to fixtures, or nowhere but memory."""
 
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote, urlsplit
 
-from simulator.changefeeds.sinks import BLACKHOLE, require_allowed
-from simulator.errors import ChangefeedError
+from simulator.errors import ChangefeedError, CodedError, SimulatorError, UserError, uri_without_secrets
 from simulator.files import parse_toml
 from simulator.releases import Release
+from simulator.run.outputs import FilesOutput, KafkaOutput, MemoryOutput, Output, StorageOutput
 from simulator.settings import DEFAULT_SINK_URI
+from simulator.sinks.kafka import KafkaSettings
+from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load, load_file
 
 Config = str | Path | Mapping[str, Any] | None
 """TiCDC's changefeed.toml: a path, its text (with a line break or `=` in it), or a mapping."""
+
+
+BLACKHOLE = "blackhole"
+"""The scheme of a sink that drops everything."""
 
 
 @dataclass(frozen=True)
@@ -107,3 +116,98 @@ def _toml(value: object) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+ERRORS = {
+    "ErrAPIInvalidParam": "{}",
+    "ErrChangeFeedAlreadyExists": "changefeed already exists, {}",
+    "ErrChangeFeedNotExists": "changefeed not exists, {}",
+    "ErrChangefeedUpdateRefused": "changefeed update error: {}",
+    "ErrSnapshotLostByGC": (
+        "fail to create or maintain changefeed due to snapshot loss caused by GC. checkpoint-ts {} is earlier than or "
+        "equal to GC safepoint at {}"
+    ),
+    "ErrStartTsBeforeGC": (
+        "fail to create or maintain changefeed because start-ts {} is earlier than or equal to GC safepoint at {}"
+    ),
+    "ErrTableIneligible": (
+        "some tables are not eligible to replicate({}), if you want to ignore these tables, please set "
+        "ignore_ineligible_table to true"
+    ),
+    "ErrTargetTsBeforeStartTs": "fail to create changefeed because target-ts {} is earlier than start-ts {}",
+}
+"""TiCDC's texts about changefeeds (tiflow v8.5.4 pkg/errors/cdc_errors.go)."""
+
+
+def changefeed_error(name: str, *values: object) -> ChangefeedError:
+    """Return the error of that name in ERRORS; its code is `CDC:` and the name."""
+    return ChangefeedError(ERRORS[name].format(*values), f"CDC:{name}")
+
+
+def text_of(error: SimulatorError) -> str:
+    """Return an error's text as TiCDC writes it: no blank stands behind the code."""
+    return f"[{error.code}]{error.text}" if isinstance(error, CodedError) and error.code else str(error)
+
+
+@dataclass(frozen=True)
+class Sinks:
+    """How the sink of a changefeed is chosen."""
+
+    sends: bool = False
+    """Whether messages go to Kafka; if not, and without `fixtures`, they stay in memory."""
+
+    fixtures: Path | None = None
+    """The directory of a changefeed's messages in place of Kafka."""
+
+    fixtures_format: str = "jsonl"
+    kafka_timeout: float = KafkaSettings.silence
+    """Seconds without an acknowledgement after which Kafka counts as gone."""
+
+    def output(self, changefeed: Changefeed, release: Release, messages: list[Message]) -> Output:
+        """Return a changefeed's output, which appends to `messages`, too, unless it writes files to a storage.
+
+        Raises UserError for fixtures of a storage and for a directory of something else, DeliveryError if Kafka or the
+        storage does not answer.
+        """
+        if changefeed.storage is not None:
+            if self.fixtures is not None:
+                raise UserError("fixtures hold the messages of Kafka: a storage sink writes the files of its sink-uri")
+            return StorageOutput(changefeed, release)
+        if changefeed.scheme == BLACKHOLE:
+            return Output(changefeed, messages=messages)
+        if self.fixtures is not None:
+            return FilesOutput(changefeed, self.fixtures, self.fixtures_format, messages)
+        if self.sends:
+            return KafkaOutput(changefeed, messages=messages, silence=self.kafka_timeout)
+        return MemoryOutput(changefeed, messages)
+
+    def of(self, name: str, namespace: str) -> Sinks:
+        """Return those of one changefeed among several: each has a directory of fixtures of its own."""
+        if namespace != "default":
+            name = f"{namespace}.{name}"
+        return self if self.fixtures is None else replace(self, fixtures=self.fixtures / name)
+
+
+def require_allowed(changefeed: Changefeed, places: Collection[str]) -> None:
+    """Raise ChangefeedError for a changefeed that writes files anywhere but in these directories or below these URIs."""
+    allowed = [_place(each) for each in places]
+    uris = [changefeed.codec.claim_check_storage_uri, changefeed.storage.uri if changefeed.storage else ""]
+    for uri in filter(None, uris):
+        if not any(f"{_place(uri)}/".startswith(f"{place}/") for place in allowed):
+            text = (
+                f"storage sink config invalid: {uri_without_secrets(uri)}: changefeeds of this server may not write there; "
+                f"accepted: {', '.join(places) or 'none'} (--allow-storage)"
+            )
+            raise ChangefeedError(text, "CDC:ErrStorageSinkInvalidConfig")
+
+
+def _place(uri: str) -> str:
+    """Return a directory or URI in one form, without its parameters: links are followed, and `..` is gone. A path with a
+    null byte is none, and stays as it is."""
+    parts = urlsplit(uri)
+    path = unquote(parts.path)
+    if parts.scheme in ("", "file", "local") and "\0" not in path:
+        return str(Path(parts.netloc + path).resolve())
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{posixpath.normpath('/' + unquote(parts.path))}".rstrip(
+        "/"
+    )

@@ -22,18 +22,18 @@ from simulator.cli.output import show_json, show_lines, warn
 from simulator.cli.terminal import Terminal
 from simulator.errors import UserError
 from simulator.limits import counted
-from simulator.releases.availability import describe_releases
 from simulator.releases.behaviour import ANY, Behaviour, Features
-from simulator.releases.compare import (
+from simulator.releases.release import (
+    Release,
     ReleaseDifference,
     ReleaseLine,
+    describe_releases,
     described,
     differences,
     has_protocol,
     lines,
     parse_release,
 )
-from simulator.releases.release import Release
 from simulator.tidb.ddl.actions import Action
 
 if TYPE_CHECKING:

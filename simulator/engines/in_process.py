@@ -26,8 +26,7 @@ from simulator.errors import DeliveryError, UserError
 from simulator.signals import StopRequest, stop_gracefully
 from simulator.sinks import ENDED_AT_WATERMARK, WAITING
 from simulator.sources import diff, snapshots
-from simulator.sources.diff import Comparison
-from simulator.sources.older_rows import earlier_changes
+from simulator.sources.diff import Comparison, earlier_changes
 from simulator.sources.precedence import claims, fixed_times, handed_on
 from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split

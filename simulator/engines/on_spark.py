@@ -39,8 +39,7 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
-from simulator.sources.diff import Comparison
-from simulator.sources.older_rows import OlderRows
+from simulator.sources.diff import Comparison, OlderRows
 from simulator.sources.precedence import known_when_read
 from simulator.sources.snapshots import FilePiece, KeyRanges, KeyReport, TableScan, unproven_tables
 from simulator.ticdc.codecs import CODECS
@@ -297,7 +296,7 @@ def _shuffle_again(
 
 
 def _with_older_values(changes: DataFrame, older_rows: OlderRows, schema: pa.Schema) -> DataFrame:
-    """Return ROW_CHANGES with the old values of rows that are older than a column (`older_rows.earlier_changes`)."""
+    """Return ROW_CHANGES with the old values of rows that are older than a column (`diff.earlier_changes`)."""
     written = F.lit(0).cast("long")
     if older_rows.asks_for_earlier_changes:
         identity = value_by_number(older_rows.identities.tolist(), F.col("table"))

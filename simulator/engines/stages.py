@@ -18,13 +18,13 @@ from simulator.columns.change_frame import EVENTS, ROW, Ints, by_table, ints, op
 from simulator.columns.hashing import Crcs
 from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
-from simulator.ticdc import dispatch, key_bytes, split
-from simulator.ticdc.dispatch import Destinations, Route
+from simulator.ticdc import key_bytes, split
+from simulator.ticdc.dispatch import Route
+from simulator.ticdc.dispatch.partitions import Destinations, choose_partitions, dispatch_hashes, table_hash
 from simulator.ticdc.filters.event_filters import ROW_KINDS, EventFilters, reads_values, rule_ignoring_row
 from simulator.ticdc.filters.row_expressions import passing_rows
-from simulator.ticdc.older_rows import without_marks
-from simulator.ticdc.soft_deletes import apply_soft_deletes
-from simulator.ticdc.split import SplitRule
+from simulator.ticdc.mounter import without_marks
+from simulator.ticdc.split import SplitRule, apply_soft_deletes
 from simulator.tidb.model.table import visible_columns
 
 
@@ -210,9 +210,9 @@ def _row_ids_and_hashes(
     )
     names = [column.name for column in visible_columns(table)]
     texts = LazyCells(images, names, key_bytes.column_from_row_id(table, row_ids))
-    hashes = dispatch.dispatch_hashes(rules.routes[number], table, texts, len(images))
+    hashes = dispatch_hashes(rules.routes[number], table, texts, len(images))
     if images.null_count:  # a row without columns is dispatched by its table (tiflow v5.0.3 dispatcher/index_value.go)
-        hashes = np.where(np.asarray(images.is_null()), dispatch.table_hash(table), hashes)
+        hashes = np.where(np.asarray(images.is_null()), table_hash(table), hashes)
     return row_ids, hashes
 
 
@@ -235,7 +235,7 @@ def _destinations(number: int, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array,
     to = rules.routes[number]
     first, _ = rules.partitions[to.topic]
     count = rules.destinations.counted(to.topic, commit_ts)
-    return first + dispatch.choose_partitions(to, hashes, commit_ts, row_ids, count)
+    return first + choose_partitions(to, hashes, commit_ts, row_ids, count)
 
 
 def _in_row_order(parts: Sequence[pa.Array], places: Sequence[Ints]) -> pa.Array:

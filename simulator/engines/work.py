@@ -17,11 +17,10 @@ from simulator.engines.stages import RowRules, destinations
 from simulator.engines.tasks.send import FaultPipeline, OnComplete
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import SnapshotError
-from simulator.sources.diff import Comparison
-from simulator.sources.older_rows import OlderRows
+from simulator.sources.diff import Comparison, OlderRows
 from simulator.sources.snapshots import FilePiece, PhysicalTable, TableScan, state_batches
 from simulator.ticdc import key_bytes
-from simulator.ticdc.dispatch import follows_from_handle, follows_from_time
+from simulator.ticdc.dispatch.partitions import follows_from_handle, follows_from_time
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import ROW_ID, visible_columns
 from simulator.tso import FOREVER

@@ -22,7 +22,7 @@ from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
 from simulator.ticdc.ddl.classify import Decision, decide
 from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.ddl.sent_text import execute_text
-from simulator.ticdc.dispatch.routing import topic_of_ddl
+from simulator.ticdc.dispatch import topic_of_ddl
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog

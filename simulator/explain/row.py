@@ -21,14 +21,16 @@ from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
 from simulator.ticdc.codecs.large_messages import file_uri
 from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
 from simulator.ticdc.ddl.classify import is_eligible
-from simulator.ticdc.dispatch import ROW_ID, SINGLE_COLUMN, TS, dispatch_hashes, route, router, sent_table
-from simulator.ticdc.dispatch import choose_partitions as partitions_of
+from simulator.ticdc.dispatch import route, router, sent_table
+from simulator.ticdc.dispatch.dispatchers import ROW_ID, SINGLE_COLUMN, TS
+from simulator.ticdc.dispatch.partitions import choose_partitions as partitions_of
+from simulator.ticdc.dispatch.partitions import dispatch_hashes
+from simulator.ticdc.filters import filter_rule
 from simulator.ticdc.filters.event_filters import reads_values, rule_ignoring_row
-from simulator.ticdc.filters.filter_rules import filter_rule
+from simulator.ticdc.mounter import images_in_zone, zone_of_rows
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.split import changed_key_columns, split_rule
 from simulator.ticdc.table_info import flag_names, flags, handle_columns, handle_key
-from simulator.ticdc.time_zone import images_in_zone, zone_of_rows
 from simulator.tidb.model.table import SOFT_DELETE_TIME, Table, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, type_code
 from simulator.tso import BEFORE_COMMIT
@@ -124,7 +126,7 @@ def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> 
 
 
 def _soft_delete_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> FilterDecision | None:
-    """Return what TiCDC decides because of SOFTDELETE (`ticdc.soft_deletes`); None for nothing."""
+    """Return what TiCDC decides because of SOFTDELETE (`ticdc.split`); None for nothing."""
     if not table.soft_delete or not rules.release.soft_deletes:
         return None
     if change.op == "DELETE":

@@ -14,9 +14,9 @@ from simulator.errors import DdlError, UserError
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
 from simulator.ticdc.ddl.classify import is_eligible
+from simulator.ticdc.dispatch import matching_rule, route, router
 from simulator.ticdc.dispatch.dispatchers import TS
-from simulator.ticdc.dispatch.routing import matching_rule, route, router
-from simulator.ticdc.filters.filter_rules import filter_rule, replication
+from simulator.ticdc.filters import filter_rule, replication
 from simulator.ticdc.table_info import flag_names, flags, handle_index, handle_key
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, object_key, with_database
 from simulator.tidb.ddl.create_table_text import TextStyle, create_table_text

@@ -5,17 +5,17 @@ A new fault is a subclass of `ActiveFault` and an entry in FAULTS.
 
 from __future__ import annotations
 
-from simulator.faults import arrival_order, broken_delivery, control_events, damaged_messages, kind, restarts
+from simulator.faults import arrival_order, broken_delivery, control_events, damaged_messages, kind
 from simulator.faults.kind import FaultKind
 
 FAULTS: dict[str, FaultKind] = {
-    "restart": restarts.RESTART,
+    "restart": control_events.RESTART,
     "partial-broadcast": control_events.PARTIAL_BROADCAST,
     "repeat-watermark": control_events.REPEAT_WATERMARK,
     "checkpoint-lag": control_events.CHECKPOINT_LAG,
     "late-partition": arrival_order.LATE_PARTITION,
     "table-order": arrival_order.TABLE_ORDER,
-    "move-table": restarts.MOVE_TABLE,
+    "move-table": control_events.MOVE_TABLE,
     "batch": damaged_messages.BATCH,
     "message-size": kind.MESSAGE_SIZE,
     "large-message": damaged_messages.LARGE_MESSAGE,

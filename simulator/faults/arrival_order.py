@@ -18,11 +18,19 @@ from simulator import limits, tso
 from simulator.columns.change_frame import DDL, ROW, Ints, ints
 from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import did_you_mean
-from simulator.faults.active import ActiveFault, EventPiece, FaultContext, Renumbering, moved
-from simulator.faults.fault import FOR_KEY, TOPIC_KEY, number_from
+from simulator.faults.fault import (
+    FOR_KEY,
+    TOPIC_KEY,
+    ActiveFault,
+    EventPiece,
+    FaultContext,
+    Renumbering,
+    moved,
+    number_from,
+)
 from simulator.faults.kind import IN_TRANSIT, FaultKind, release_and_protocol
 from simulator.settings import DURATION, Key, to_duration_ms
-from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.dispatch.partitions import Destinations
 from simulator.ticdc.flush import GroupKeys
 from simulator.ticdc.rules import ChangefeedRules
 

@@ -15,7 +15,7 @@ from simulator import tso
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, ints, picked, with_column
 from simulator.columns.hashing import xxhash64
-from simulator.faults.active import (
+from simulator.faults.fault import (
     ActiveFault,
     EventPiece,
     FaultContext,
@@ -27,7 +27,7 @@ from simulator.faults.active import (
 )
 from simulator.faults.kind import KAFKA, STORAGE, illegal_fault, refuse_without_watermarks
 from simulator.settings import DURATION, Key, to_duration_ms
-from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.dispatch.partitions import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
 

@@ -19,8 +19,7 @@ from simulator import limits
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK
 from simulator.engines.tasks.messages import FlushMessages
-from simulator.faults.active import ActiveFault, EventPiece, FaultContext, matching_rows
-from simulator.faults.fault import FOR_KEY, TABLE_KEY, number_from
+from simulator.faults.fault import FOR_KEY, TABLE_KEY, ActiveFault, EventPiece, FaultContext, matching_rows, number_from
 from simulator.faults.kind import KAFKA, OF_TABLE, STORAGE, FaultKind, illegal_fault, release_and_protocol
 from simulator.settings import Key
 from simulator.sinks.records import CUT_SHORT, INDEX_ONLY

@@ -18,11 +18,10 @@ from functools import partial
 from typing import Any
 
 from simulator import limits
-from simulator.faults.active import ActiveFault, FaultContext
-from simulator.faults.fault import PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, number_from
+from simulator.faults.fault import PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, ActiveFault, FaultContext, number_from
 from simulator.settings import TEXT, Key, to_text
 from simulator.ticdc.codecs import CODECS
-from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.dispatch.partitions import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
 KAFKA, STORAGE = "kafka", "storage"

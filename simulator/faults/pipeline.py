@@ -20,16 +20,16 @@ from simulator.engines.tasks.messages import FlushMessages, encode_flush
 from simulator.engines.tasks.send import EventGroup
 from simulator.engines.tasks.task import TaskSpec
 from simulator.faults import FAULTS
-from simulator.faults.active import (
+from simulator.faults.fault import (
     ActiveFault,
     EventPiece,
+    Fault,
     FaultContext,
     SentHistory,
     checkpoint_standstill,
     renumber_destinations,
 )
-from simulator.faults.fault import Fault
-from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.dispatch.partitions import Destinations
 from simulator.ticdc.flush import Flush
 
 

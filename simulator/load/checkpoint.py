@@ -16,7 +16,7 @@ from simulator.columns.hashing import SumsByKind, read_sums
 from simulator.generate.changes.transactions import Segment
 from simulator.load.epochs.epochs import PreparedLoad
 from simulator.run.checkpoint import changefeed_identity, short_hash
-from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.dispatch.partitions import Destinations
 
 LAST_MS = 1 << 45
 """The upper limit of a position: a TSO has 46 bits for milliseconds since 1970."""

@@ -24,12 +24,12 @@ from simulator.errors import UserError
 from simulator.generate.changes.stream import Stream
 from simulator.generate.model import TableRows
 from simulator.load.epochs.epochs import EpochTable, SchemaEpoch, Window
-from simulator.sources.snapshots.physical import locate_rows
-from simulator.ticdc import dispatch, key_bytes, split
-from simulator.ticdc.dispatch import ROW_ID
-from simulator.ticdc.older_rows import filled_images
+from simulator.sources.snapshots.pieces import locate_rows
+from simulator.ticdc import key_bytes, split
+from simulator.ticdc.dispatch.dispatchers import ROW_ID
+from simulator.ticdc.dispatch.partitions import choose_partitions, dispatch_hashes
+from simulator.ticdc.mounter import filled_images, zone_of_rows
 from simulator.ticdc.table_info import handle_key
-from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.model.table import visible_columns
 from simulator.tso import compose
 
@@ -80,8 +80,8 @@ def table_destinations(epoch: SchemaEpoch) -> list[int]:
     destinations = set()
     for physical, route in enumerate(epoch.rules.routes):
         first, count = epoch.rules.partitions[route.topic]
-        hashes = dispatch.dispatch_hashes(route, epoch.rules.tables[physical].table, {}, 1)
-        chosen = dispatch.choose_partitions(route, hashes, np.zeros(1, np.int64), pa.nulls(1, pa.int64()), count)
+        hashes = dispatch_hashes(route, epoch.rules.tables[physical].table, {}, 1)
+        chosen = choose_partitions(route, hashes, np.zeros(1, np.int64), pa.nulls(1, pa.int64()), count)
         destinations.add(first + int(chosen[0]))
     return sorted(destinations)
 
@@ -220,10 +220,10 @@ def _destinations(changes: GeneratedChanges, rows: TableRows, rules: RowRules) -
     route, table = rules.routes[changes.table.place.indexes[0]], changes.table.place.table
     names = sorted({source for _, source in route.hashed if source})
     texts = changes.table.values.texts(names, rows) if names else {}
-    hashes = dispatch.dispatch_hashes(route, table, texts, len(rows.keys))
+    hashes = dispatch_hashes(route, table, texts, len(rows.keys))
     row_ids = _row_ids(changes) if route.dispatcher == ROW_ID else changes.row_ids
     first, count = rules.partitions[route.topic]
-    return first + dispatch.choose_partitions(route, hashes, changes.commit_ts, row_ids, count)
+    return first + choose_partitions(route, hashes, changes.commit_ts, row_ids, count)
 
 
 def _row_ids(changes: GeneratedChanges) -> pa.Array:

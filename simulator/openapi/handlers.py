@@ -1,24 +1,28 @@
-"""What each path of the API does (tiflow v8.5.3 cdc/api/v2, ticdc v8.5.7 api/v2)."""
+"""The paths of the API that a release has, and what each does (tiflow v8.5.3 cdc/api/v2, ticdc v8.5.7 api/v2)."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from simulator import tso
 from simulator.api.server import TiCDCServer
 from simulator.changefeeds.changefeeds import LONGEST_NAME, NAME
 from simulator.changefeeds.served import ServedChangefeed
 from simulator.changefeeds.spec import ChangefeedSpec
-from simulator.errors import ChangefeedError
+from simulator.errors import ChangefeedError, SimulatorError
 from simulator.openapi import models
-from simulator.openapi.answers import INVALID, answer, invalid, invalid_body, refusal
 from simulator.openapi.go_json import BodyError, Place, read_struct
+from simulator.openapi.models import INVALID, answer, error_answer, invalid, invalid_body, refusal
 from simulator.openapi.replica_config import (
     Document,
     config_of,
@@ -274,3 +278,49 @@ HANDLERS: Mapping[str, Handler] = {
 def _check_name(what: str, name: str) -> None:
     if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise invalid(f"invalid {what}: {name}")
+
+
+PREFIX = "/api/v2"
+OLD_STATUS = ("version", "git_hash", "id", "pid", "is_owner")
+"""What `/status` tells, which TiDB Operator asks."""
+
+
+def routes(served: TiCDCServer) -> list[Route]:
+    """Return the routes of a served TiDB."""
+    handlers = Handlers(served)
+    found = [Route("/status", partial(_old_status, served), methods=["GET"])]
+    for name in sorted(served.release.api_paths):
+        method, _, path = name.partition(" ")
+        handler = HANDLERS.get(name, Handlers.not_simulated)
+        found.append(Route(PREFIX + path, _endpoint(served, handlers, handler), methods=[method], name=name))
+    return found
+
+
+async def _old_status(served: TiCDCServer, request: Request) -> Response:
+    status = models.server_status(served.release, os.getpid())
+    return answer({name: status[name] for name in OLD_STATUS}, indented=True)
+
+
+def _endpoint(served: TiCDCServer, handlers: Handlers, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers a request, in another thread."""
+
+    call = served.server.call if handler in WITH_TURN else asyncio.to_thread
+
+    async def respond(request: Request) -> Response:
+        host, port = request.scope.get("server") or (served.host, 0)
+        asked = Asked(request.path_params, request.query_params, await request.body(), f"{host}:{port}")
+        return await call(partial(_answered, handlers, handler, asked))
+
+    return respond
+
+
+WITH_TURN = (Handlers.get, Handlers.processor, Handlers.tables, Handlers.synced, Handlers.verify_table, Handlers.tso)
+"""They see a changefeed or the database between two statements. Others do not wait for one that takes long, and those that
+wait for Kafka hold none up: changefeeds take their turn themselves."""
+
+
+def _answered(handlers: Handlers, handler: Handler, asked: Asked) -> Response:
+    try:
+        return handler(handlers, asked)
+    except SimulatorError as error:
+        return error_answer(error)

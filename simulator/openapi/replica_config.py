@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
 from simulator.errors import is_secret
 from simulator.openapi.go_json import NANOSECONDS, Place, matched, mismatch, read_value, zero
-from simulator.releases import Release, availability
+from simulator.releases import Release
 from simulator.ticdc.changefeed import keys
 from simulator.ticdc.changefeed.toml_file import parse_duration, show_duration
 
@@ -172,7 +172,7 @@ def config_fields(place: str, release: Release) -> Mapping[str, ConfigField]:
     return {
         field.name: field
         for field in fields
-        if (place, field.name) in ALWAYS or availability.has(release, keys.option(place, field.key))
+        if (place, field.name) in ALWAYS or release.has(keys.option(place, field.key))
     }
 
 

@@ -26,8 +26,8 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from simulator.api.server import TiCDCServer
-from simulator.openapi.answers import INVALID, refusal
-from simulator.openapi.routes import routes
+from simulator.openapi.handlers import routes
+from simulator.openapi.models import INVALID, refusal
 from simulator.serve.server import listen
 
 LARGEST_BODY = 1 << 20

@@ -31,7 +31,7 @@ from simulator.page.comparison import compare_feeds
 from simulator.page.messages import Decoded, Feed, message_members
 from simulator.page.reasons import reasons
 from simulator.page.tidbs import PageTidb, PageTidbs, answer_members
-from simulator.releases.tags import EVERY
+from simulator.releases.behaviour import EVERY
 from simulator.run.library import find, shipped
 from simulator.settings import DURATION
 from simulator.tidb.parser.script import split_script

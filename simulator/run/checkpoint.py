@@ -24,13 +24,13 @@ from simulator import files, tso
 from simulator.errors import DeliveryError, UserError, uri_without_secrets
 from simulator.files import read_text
 from simulator.releases import Release
-from simulator.releases.compare import full_name
+from simulator.releases.release import full_name
 from simulator.run.plan import Plan
 from simulator.sources.snapshots import CsvDialect, Snapshot
 from simulator.sources.snapshots.quoting import UTF8
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.changefeed.model import Kafka
-from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.dispatch.partitions import Destinations
 
 PIECE = 1 << 22
 """Bytes of a snapshot's file that are hashed at a time."""

@@ -39,8 +39,8 @@ from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.memory import Message
 from simulator.sinks.records import DeliveryReport
 from simulator.sources.diff import ChangeClock, Comparison
-from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
+from simulator.sources.transition import Transition, altered_rows
 from simulator.ticdc.changefeed import Changefeed
 
 if TYPE_CHECKING:

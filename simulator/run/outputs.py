@@ -28,12 +28,13 @@ from simulator.sinks.kafka import KafkaSettings, of_changefeed
 from simulator.sinks.memory import MemorySink, Message, MultiSink
 from simulator.sinks.records import Sink, require_delivered
 from simulator.sinks.storage import StorageSettings
-from simulator.sources.snapshots.physical import PhysicalTable
+from simulator.sources.snapshots.pieces import PhysicalTable
 from simulator.ticdc.changefeed import Changefeed, Storage
 from simulator.ticdc.cloud_storage import StoredTable, schema_events, stored_table
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager
-from simulator.ticdc.dispatch import Destinations, Route, TopicGrowth, sent_table
+from simulator.ticdc.dispatch import Route, sent_table
+from simulator.ticdc.dispatch.partitions import Destinations, TopicGrowth
 
 
 class Output:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from simulator.errors import ChangefeedError, UserError
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed
-from simulator.ticdc.dispatch.routing import Router, router
+from simulator.ticdc.dispatch import Router, router
+from simulator.ticdc.filters import Replication, replication
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters
-from simulator.ticdc.filters.filter_rules import Replication, replication
-from simulator.ticdc.time_zone import zone_of_rows
+from simulator.ticdc.mounter import zone_of_rows
 from simulator.tidb.ddl.table_options import written_settings
 from simulator.tidb.model.table import Name, SoftDelete, Table
 

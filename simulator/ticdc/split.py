@@ -1,4 +1,4 @@
-"""The split of UPDATEs into DELETE and INSERT, and the order of rows in a transaction.
+"""The split of UPDATEs into DELETE and INSERT, the order of rows in a transaction, and what soft deletes become.
 
 The functions add the columns `op` and `rank` to a batch of changes (`columns.change_frame`). A `SplitRule` has
 everything that depends on the release and the changefeed.
@@ -6,7 +6,7 @@ everything that depends on the release and the changefeed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask, Texts, columns
-from simulator.columns.change_frame import DELETE, EMPTY, INSERT, UPDATE, ints, op_of
+from simulator.columns.change_frame import DELETE, EMPTY, INSERT, UPDATE, by_table, ints, op_of, picked_values
 from simulator.releases import Release
 from simulator.ticdc.key_bytes import columns_known_by_handle
 from simulator.ticdc.table_info import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, flags, handle_key
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import Table, mark_place, visible_columns
 from simulator.tidb.model.types import family
 
 SPLIT_DELETE, SPLIT_INSERT = 4, 5
@@ -168,3 +168,38 @@ def shares_transaction(changes: pa.RecordBatch) -> Mask:
     _, places, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
     is_shared: Mask = counts[places] > 1
     return is_shared
+
+
+def apply_soft_deletes(changes: pa.RecordBatch, tables: Sequence[Table], active_active: bool) -> pa.RecordBatch:
+    """Return the row changes, with `op`, that are sent of tables with SOFTDELETE, whose rows TiDB only marks as deleted, and
+    of others. `tables` are those that the column `table` counts.
+
+    A DELETE of such a table is none: it removes what was marked long ago. Unless the changefeed has
+    `enable-active-active`, an UPDATE that marks a row is sent as its DELETE, at its rank in the transaction; one that
+    takes the mark away, and an INSERT over a marked row, stay UPDATEs of a row that a consumer has deleted. Event filters
+    and splits of UPDATEs come before (ticdc v26.3.1 to v26.3.4: pkg/common/event/active_active.go FilterDMLEvent,
+    downstreamadapter/dispatcher/basic_dispatcher.go AddDMLEventsToSink).
+    """
+    table, ops = ints(changes, "table"), ints(changes, "op").copy()
+    sent, ended = np.ones(len(table), np.bool_), np.zeros(len(table), np.bool_)
+    for number, at in by_table(table):
+        place = mark_place(tables[number])
+        if place is None:
+            continue
+        sent[at] = ops[at] != DELETE
+        updates = at[ops[at] == UPDATE]
+        if not active_active and len(updates):
+            width = len(visible_columns(tables[number]))
+            old, new = (
+                row_image.cell(picked_values(changes.column(side), updates), width, place)
+                for side in ("before", "after")
+            )
+            ended[updates] = np.asarray(pc.and_(pc.is_null(old), pc.is_valid(new)))
+    if ended.any():
+        ops[ended] = DELETE
+        for name, column in (
+            ("after", pc.if_else(pa.array(ended), pa.scalar(None, pa.binary()), changes.column("after"))),
+            ("op", pa.array(ops, changes.schema.field("op").type)),
+        ):
+            changes = changes.set_column(changes.schema.get_field_index(name), changes.schema.field(name), column)
+    return changes if sent.all() else changes.filter(pa.array(sent))

@@ -21,10 +21,10 @@ from simulator.run.execute import after_scans, before_scans, by_name, comparison
 from simulator.run.plan import Plan, SnapshotPair
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.sources.diff import Comparison, placed_changes
-from simulator.sources.schema_change import cut_unaltered
 from simulator.sources.snapshots import PlacedTable, TableScan
+from simulator.sources.transition import cut_unaltered
 from simulator.ticdc import split
-from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.dispatch.partitions import Destinations
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.model.table import Table
 from simulator.truth.directory import LEFT_OUT, ROWS

@@ -14,9 +14,8 @@ from support.playing import said
 
 import simulator
 from simulator.releases import RELEASES, Release, find
-from simulator.releases.compare import differences, lines
-from simulator.releases.release import behaviours
-from simulator.releases.tags import releases_in
+from simulator.releases.behaviour import releases_in
+from simulator.releases.release import behaviours, differences, lines
 from simulator.ticdc.changefeed.keys import KEYS, option
 from simulator.ticdc.codecs import CODECS
 

@@ -11,8 +11,7 @@ from support.playing import said
 from simulator.explain.examples.playback import play
 from simulator.explain.examples.selection import EXAMPLES, select_example
 from simulator.releases import RELEASES, Release, find
-from simulator.releases.compare import ReleaseDifference, differences
-from simulator.releases.release import behaviours
+from simulator.releases.release import ReleaseDifference, behaviours, differences
 
 WIRE = [behaviour.name for behaviour in behaviours() if behaviour.on_the_wire]
 

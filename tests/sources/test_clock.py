@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.sources.diff import ChangeClock
-from simulator.sources.schema_change.row_changes import ChangePeriod
+from simulator.sources.row_changes import ChangePeriod
 
 SPAN = ChangePeriod(1_700_000_000_000, 60_000)
 LOW, HIGH = 992_908_482, 2_339_570_961

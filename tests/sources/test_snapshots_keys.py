@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.sources.snapshots import key_order
-from simulator.sources.snapshots.checked import unbase64, unhex
 from simulator.sources.snapshots.key_order import KeyRanges, KeyReport, unproven_tables
+from simulator.sources.snapshots.states import unbase64, unhex
 
 Row = tuple[int, int, bytes]
 """Move, table and handle."""

@@ -23,8 +23,7 @@ from simulator.errors import SnapshotError
 from simulator.sources import snapshots
 from simulator.sources.snapshots import parquet, pieces, states, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
-from simulator.sources.snapshots.physical import physical_tables
-from simulator.sources.snapshots.pieces import FilePiece, TableScan
+from simulator.sources.snapshots.pieces import FilePiece, TableScan, physical_tables
 from simulator.sources.snapshots.states import state_batches
 
 TABLE = (

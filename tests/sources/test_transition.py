@@ -19,9 +19,9 @@ from support.upstreams import after as applied
 from simulator.columns import row_image
 from simulator.errors import SnapshotError
 from simulator.run.plan.snapshot_pairs import column_sources, lost_partitions
-from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, placed_row_changes
-from simulator.sources.schema_change.row_changes import ALTERED, ChangePeriod
+from simulator.sources.row_changes import ALTERED, ChangePeriod, placed_row_changes
 from simulator.sources.snapshots import PlacedTable
+from simulator.sources.transition import SchemaChangePoint, Transition, altered_rows
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_definitions import find_column_sources

@@ -35,7 +35,7 @@ from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.sinks.records import Records, part, take
-from simulator.sources.snapshots.physical import PhysicalTable
+from simulator.sources.snapshots.pieces import PhysicalTable
 from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.cloud_storage import METADATA, checkpoint_text, schema_event_file
 from simulator.ticdc.codecs import (
@@ -55,8 +55,7 @@ from simulator.ticdc.codecs.large_messages import decompress_column
 from simulator.ticdc.codecs.schema_registry import entry_with_ids, with_schema_ids
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
-from simulator.ticdc.older_rows import without_marks
-from simulator.ticdc.time_zone import images_in_zone, zone_of_rows
+from simulator.ticdc.mounter import images_in_zone, without_marks, zone_of_rows
 from simulator.tso import LOGICAL_BITS
 
 

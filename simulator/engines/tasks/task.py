@@ -16,11 +16,12 @@ from simulator.engines.tasks.control_events import ControlEvents
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.sinks.latencies import Latencies
-from simulator.sources.snapshots.physical import PhysicalTable
+from simulator.sources.snapshots.pieces import PhysicalTable
 from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import CodecOptions, DdlEvent
 from simulator.ticdc.codecs.schema_registry import SchemaIds, SchemaManager
-from simulator.ticdc.dispatch import Destinations, Route
+from simulator.ticdc.dispatch import Route
+from simulator.ticdc.dispatch.partitions import Destinations
 from simulator.tso import FOREVER
 
 

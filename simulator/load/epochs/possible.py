@@ -16,7 +16,7 @@ from simulator.generate.values.table_values import TableValues, require_unique
 from simulator.load.epochs.epochs import PreparedLoad, plan_states
 from simulator.load.epochs.states import PlanState
 from simulator.load.load_plan import TRUNCATE
-from simulator.sources.snapshots.physical import PlacedTable, locate_rows
+from simulator.sources.snapshots.pieces import PlacedTable, locate_rows
 from simulator.tidb.model.table import visible_columns
 
 FIRST, AMONG, LAST = 2048, 1024, 64

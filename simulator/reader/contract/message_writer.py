@@ -29,7 +29,7 @@ from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids, with_schema_ids
 from simulator.ticdc.dispatch import route, router
-from simulator.ticdc.older_rows import later_columns, untyped_cell
+from simulator.ticdc.mounter import later_columns, untyped_cell
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family

@@ -188,7 +188,7 @@ ZERO_OBJECTS: Mapping[int, tuple[str, Mapping[str, str]]] = {
     11: ("00:00:00", {"Duration": "0", "Fsp": "0"}),
     248: ("0", {"Name": "", "Value": "0"}),
 }
-"""By type code the texts of zeros that TiCDC up to 5.3.0 sends as objects (`ticdc.older_rows`)."""
+"""By type code the texts of zeros that TiCDC up to 5.3.0 sends as objects (`ticdc.mounter`)."""
 
 
 def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:

@@ -23,7 +23,7 @@ from simulator.errors import NotSimulatedError, UserError
 from simulator.reader.decode.stream_events import LOST, Value
 from simulator.reader.frame import UNKNOWN_CELL, Layout
 from simulator.ticdc.codecs.codec import Fidelity
-from simulator.ticdc.time_zone import has_zone, to_local
+from simulator.ticdc.mounter import has_zone, to_local
 from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Table, visible_columns
 from simulator.tidb.model.types import TYPES, ColumnType, exceeds_int64, family, is_binary
 

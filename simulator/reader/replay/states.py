@@ -37,8 +37,8 @@ from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, Table
 from simulator.reader.replay.unique_keys import UniqueKey, by_number_of_table, key_values, pairs_at_begin, unique_keys
 from simulator.sources import snapshots
 from simulator.sources.snapshots import FilePiece, PhysicalTable, PlacedTable, Snapshot, TableScan
+from simulator.ticdc.mounter import images_in_zone
 from simulator.ticdc.table_info import handle_key
-from simulator.ticdc.time_zone import images_in_zone
 from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns

@@ -24,8 +24,8 @@ from simulator.reader.replay.stream_statements import (
     statement_readings,
     statement_times,
 )
+from simulator.ticdc.mounter import has_zone, to_local
 from simulator.ticdc.table_info import handle_key
-from simulator.ticdc.time_zone import has_zone, to_local
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import (
     Catalog,

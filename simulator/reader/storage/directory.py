@@ -45,7 +45,7 @@ from simulator.ticdc.changefeed.model import Storage
 from simulator.ticdc.cloud_storage import METADATA, SCHEMA_JSON, date_text
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.csv import CSV
-from simulator.ticdc.dispatch.routing import Selector, compile_selectors
+from simulator.ticdc.dispatch import Selector, compile_selectors
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.model.table import Table

@@ -24,7 +24,7 @@ from simulator.releases import Release
 from simulator.releases.release import RELEASES
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Fidelity
-from simulator.ticdc.older_rows import old_cells
+from simulator.ticdc.mounter import old_cells
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
 

@@ -34,8 +34,8 @@ from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.csv import CSV
+from simulator.ticdc.mounter import zone_of_rows
 from simulator.ticdc.table_info import handle_key
-from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name, Table
 

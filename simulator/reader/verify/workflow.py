@@ -32,7 +32,7 @@ from simulator.reader.verify.verification import Failure, NotChecked, Verificati
 from simulator.releases import Release
 from simulator.settings import IN_PROCESS
 from simulator.ticdc.codecs.codec import Fidelity
-from simulator.ticdc.time_zone import zone_of_rows
+from simulator.ticdc.mounter import zone_of_rows
 
 MISFIT = "it does not fit those before it: --before DIR tells which there were"
 

@@ -28,17 +28,18 @@ from simulator.run.plan.step import (
     starting,
 )
 from simulator.run.plan.versions import PlannedTable, TableVersions
-from simulator.sources.older_rows import OlderRows
+from simulator.sources.diff import OlderRows
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
-from simulator.ticdc.dispatch import Route, TopicGrowth
+from simulator.ticdc.dispatch import Route
+from simulator.ticdc.dispatch.partitions import TopicGrowth
 from simulator.ticdc.filters.event_filters import EventFilters
+from simulator.ticdc.mounter import zone_of_rows
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
-from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.model.table import Name, Table

@@ -12,9 +12,9 @@ from simulator.errors import UserError
 from simulator.run.plan.statements import AppliedStatement
 from simulator.run.plan.versions import EVERYTHING
 from simulator.sources.key_order import computable_keys
-from simulator.sources.schema_change import SchemaChangePoint, Transition
-from simulator.sources.schema_change.row_changes import ChangePeriod
+from simulator.sources.row_changes import ChangePeriod
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable
+from simulator.sources.transition import SchemaChangePoint, Transition
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.datums.cast import convertible
 from simulator.tidb.ddl.catalog import Catalog, object_key

@@ -20,10 +20,9 @@ from simulator.run.plan.table_infos import FIRST_OTHER_ID, TableIds, follow_jobs
 from simulator.run.plan.upstream_rows import read_rows, still_unread
 from simulator.run.plan.versions import EVERYTHING, ExchangedPartition, TableVersions
 from simulator.ticdc.codecs import TableInfo
-from simulator.ticdc.older_rows import filled_images
+from simulator.ticdc.mounter import filled_images, zone_of_rows
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
-from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.ddl.session import Job

@@ -32,9 +32,9 @@ from simulator.run.steps.derivation import SchemaChangeOptions, statements_betwe
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, TEXT, TEXTS, Key
 from simulator.sources import snapshots
-from simulator.sources.schema_change import SchemaChangePoint
-from simulator.sources.schema_change.row_changes import ChangePeriod
+from simulator.sources.row_changes import ChangePeriod
 from simulator.sources.snapshots import Snapshot, TextFormat, text_format
+from simulator.sources.transition import SchemaChangePoint
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.engine.execution import Upstream

@@ -6,39 +6,17 @@ Types come from the CREATE TABLE text, not from the data. A value that TiDB woul
 from simulator.sources.snapshots.csv_text import CsvDialect, TextFormat, text_format
 from simulator.sources.snapshots.directory import DataFile, Snapshot, SnapshotTable, open
 from simulator.sources.snapshots.key_order import KeyRanges, KeyReport, unproven_tables
-from simulator.sources.snapshots.physical import (
+from simulator.sources.snapshots.pieces import (
     FIRST_ID,
+    FilePiece,
     PhysicalTable,
     PlacedTable,
+    TableScan,
+    divide_both_into_tasks,
+    divide_into_tasks,
     following_id,
     locate_rows,
     new_table,
     physical_tables,
 )
-from simulator.sources.snapshots.pieces import FilePiece, TableScan, divide_both_into_tasks, divide_into_tasks
 from simulator.sources.snapshots.states import state_batches
-
-__all__ = [
-    "CsvDialect",
-    "DataFile",
-    "FIRST_ID",
-    "KeyRanges",
-    "PhysicalTable",
-    "FilePiece",
-    "PlacedTable",
-    "KeyReport",
-    "Snapshot",
-    "SnapshotTable",
-    "TableScan",
-    "TextFormat",
-    "following_id",
-    "locate_rows",
-    "new_table",
-    "open",
-    "physical_tables",
-    "state_batches",
-    "text_format",
-    "divide_both_into_tasks",
-    "divide_into_tasks",
-    "unproven_tables",
-]

@@ -1,12 +1,14 @@
-"""The division of snapshots' files into tasks: small files of many tables together, large ones in pieces.
+"""Physical tables, in which TiKV stores rows, and the division of snapshots' files of their rows into tasks.
 
-A piece contains everything that reading it needs, and is sent to another process.
+A physical table is a table or one of its partitions, which are contiguous, in the order of its definition, with ids after
+its own. Small files of many tables are a task together, large ones in pieces. A piece contains everything that reading
+it needs, and is sent to another process.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -14,9 +16,76 @@ import pyarrow as pa
 from simulator.sources.snapshots import parquet, sql_comments, streams
 from simulator.sources.snapshots.directory import DataFile, SnapshotTable
 from simulator.sources.snapshots.key_order import with_row_id
-from simulator.sources.snapshots.physical import PlacedTable
 from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.model.table import Table
+from simulator.tidb.storage.tables import locate_partition
+
+FIRST_ID = 100
+"""The first table id of a run."""
+
+
+@dataclass(frozen=True)
+class PhysicalTable:
+    """A table without partitions, or a partition."""
+
+    table: Table
+    partition_id: int | None = None
+    """Physical id of the partition; None if the table is not partitioned."""
+
+    table_id: int = FIRST_ID
+    """Id of the (whole) table."""
+
+    version: int = 0
+    """The schema version of the table: the TSO at which the last job that changed its definition began."""
+
+    snapshot_version: int = 0
+    """As in `TableInfo.snapshot_version` of the codecs."""
+
+    repartitioned: bool = False
+    """Whether the last statement on it was one on partitions."""
+
+    row_ids: bool = False
+    """Whether snapshots tell the `_tidb_rowid` of its rows, which is their handle then, whatever keys the table has."""
+
+
+def physical_tables(tables: Iterable[Table]) -> tuple[PhysicalTable, ...]:
+    """Return the physical tables of these tables, sorted by name, with ids from 100."""
+    physical: list[PhysicalTable] = []
+    for table in sorted(tables, key=lambda table: (table.schema, table.name)):
+        physical += new_table(table, following_id(physical))
+    return tuple(physical)
+
+
+def new_table(table: Table, table_id: int) -> tuple[PhysicalTable, ...]:
+    """Return a table with that id; its partitions have the following ids."""
+    if table.partitioning is None:
+        return (PhysicalTable(table, None, table_id),)
+    count = len(table.partitioning.partitions)
+    return tuple(PhysicalTable(table, table_id + 1 + index, table_id) for index in range(count))
+
+
+def following_id(physical: Iterable[PhysicalTable]) -> int:
+    """Return the first unused id."""
+    return max((max(each.table_id, each.partition_id or 0) for each in physical), default=FIRST_ID - 1) + 1
+
+
+@dataclass(frozen=True)
+class PlacedTable:
+    """A version of a table, and the index of each of its partitions in the run's list of physical tables."""
+
+    table: Table
+    indexes: tuple[int, ...]
+    row_ids: bool = False
+    """As in `PhysicalTable`."""
+
+
+def locate_rows(places: PlacedTable, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
+    """Return the int32 number of the table or partition of each row; null if no partition takes it."""
+    numbers = pa.array(places.indexes, pa.int32())
+    if places.table.partitioning is None:
+        return pa.repeat(numbers[0], rows)
+    return numbers.take(locate_partition(places.table, texts))
+
 
 Finish = Callable[[list[pa.Array], pa.Array, pa.Array | None], pa.RecordBatch]
 """Convert texts of the visible columns, table numbers and, if row ids are told, handles of rows to the columns of STATE

@@ -1,20 +1,23 @@
 """A changefeed from its sink-uri and changefeed.toml, in TiCDC's own format.
 
 `load` returns a `Changefeed` or raises TiCDC's error. A key without effect gives a warning. The URI takes precedence
-over the file.
+over the file. Dispatch rules, column selectors and event filters are as they are written: `filters` and `dispatch`
+compile their matchers and topics.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, fields, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
-from simulator.errors import ChangefeedError, UserError
+from simulator.errors import ChangefeedError, UserError, did_you_mean
 from simulator.files import read_text
 from simulator.releases import V8_5, Release
 from simulator.settings import DEFAULT_SINK_URI
-from simulator.ticdc.changefeed import encoder, kafka, rejections, security, storage, toml_rules
-from simulator.ticdc.changefeed.keys import STORAGE_SCHEMES, key
+from simulator.ticdc.changefeed import encoder, kafka, rejections, storage
+from simulator.ticdc.changefeed.keys import DISPATCHERS, STORAGE_SCHEMES, Value, key
 from simulator.ticdc.changefeed.model import (
     Changefeed,
     ColumnSelector,
@@ -25,9 +28,11 @@ from simulator.ticdc.changefeed.model import (
     Storage,
     Tls,
 )
+from simulator.ticdc.changefeed.rejections import filter_rows, rows
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings, parse_uri, typed_parameters, without_parameters
 from simulator.ticdc.changefeed.toml_file import parse_file
 from simulator.ticdc.codecs import CODECS
+from simulator.tidb.system_variables import READING_MODES, mode_flags
 
 SCHEMES = ("kafka", "kafka+ssl")
 
@@ -77,7 +82,7 @@ def parse_kafka_uri(source: str) -> tuple[str, Kafka, tuple[str, ...]]:
     return (
         kafka.topic(settings),
         kafka_settings,
-        (*parsed.warnings, *security.warnings(settings, kafka_settings.sasl, kafka_settings.tls)),
+        (*parsed.warnings, *kafka.security_warnings(settings, kafka_settings.sasl, kafka_settings.tls)),
     )
 
 
@@ -103,7 +108,7 @@ def _changefeed(settings: ChangefeedSettings) -> Changefeed:
     stored = storage.storage(settings) if storage.is_storage(settings) else None
     topic = storage.TOPIC if stored else kafka.topic(settings)
     kafka_settings = storage.workers_as_kafka(stored) if stored else kafka.kafka(settings)
-    codec, dispatchers = encoder.encoder_options(settings, force_replicate), toml_rules.dispatchers(settings)
+    codec, dispatch_rules = encoder.encoder_options(settings, force_replicate), _dispatch_rules(settings)
     filter_rules, ignored = settings.file_value("filter", "rules"), settings.file_value("filter", "ignore-txn-start-ts")
     ignored_ts = tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else ()
     warnings = [
@@ -111,9 +116,8 @@ def _changefeed(settings: ChangefeedSettings) -> Changefeed:
         *(storage.warnings(settings, stored) if stored else settings.file.warnings),
         *settings.warnings(),
         *encoder.warnings(settings, codec, kafka_settings),
-        *toml_rules.dispatcher_warnings(dispatchers, settings.release),
-        *toml_rules.selector_warnings(settings),
-        *toml_rules.mode_warnings(settings),
+        *_rule_warnings(dispatch_rules, settings.release),
+        *_unused_settings(settings),
         *(f"filter.ignore-txn-start-ts: {ts} has no effect, it is no TSO" for ts in ignored_ts if ts < 1),
     ]
     return Changefeed(
@@ -126,13 +130,94 @@ def _changefeed(settings: ChangefeedSettings) -> Changefeed:
         active_active=bool(settings.file_value("(top level)", "enable-active-active")),
         rules=tuple(map(str, filter_rules)) if isinstance(filter_rules, list) else (),
         ignore_txn_start_ts=ignored_ts,
-        event_filters=toml_rules.event_filters(settings),
-        sql_mode=toml_rules.sql_mode(settings),
-        dispatchers=dispatchers,
-        column_selectors=toml_rules.column_selectors(settings),
+        event_filters=tuple(_entry(EventFilter, row) for row in filter_rows(settings)),
+        sql_mode=_sql_mode(settings),
+        dispatchers=dispatch_rules,
+        column_selectors=_column_selectors(settings),
         output_raw_change_event=bool(
             settings.file_value(storage.CLOUD if stored else "sink.kafka-config", "output-raw-change-event")
         ),
         warnings=tuple(warnings),
         storage=stored,
     )
+
+
+Entry = TypeVar("Entry", DispatchRule, ColumnSelector, EventFilter)
+
+
+def _dispatch_rules(settings: ChangefeedSettings) -> tuple[DispatchRule, ...]:
+    """Return `[sink] dispatchers`; `dispatcher` is the old spelling of `partition`."""
+    return tuple(
+        _entry(DispatchRule, {**row, "partition": row.get("partition") or row.get("dispatcher")})
+        for row in rows(settings, "sink", "dispatchers")
+    )
+
+
+def _column_selectors(settings: ChangefeedSettings) -> tuple[ColumnSelector, ...]:
+    """Return `[sink] column-selectors`, if the release applies them."""
+    if settings.release.column_selectors == "nothing":
+        return ()
+    return tuple(_entry(ColumnSelector, row) for row in rows(settings, "sink", "column-selectors"))
+
+
+def _entry(kind: type[Entry], row: Mapping[str, Value]) -> Entry:
+    """Return an entry whose fields are the row's keys: lists of texts, or texts."""
+    return kind(**{field.name: _content(field, row.get(field.name.replace("_", "-"))) for field in fields(kind)})
+
+
+def _content(field: Field[Any], value: Value) -> Any:
+    if field.type == "str":
+        return str(value or "")
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _sql_mode(settings: ChangefeedSettings) -> frozenset[str]:
+    """Return the modes of `sql-mode` if the release reads DDL by it; raise ChangefeedError for an unknown mode.
+
+    Modes are spelled in upper case, and ANSI is no ANSI_QUOTES (tiflow v7.5.0: pkg/filter/sql_event_filter.go).
+    """
+    text = str(settings.file_value("(top level)", "sql-mode") or "")
+    if settings.release.ddl_text_mode != "changefeed":
+        return frozenset()
+    try:
+        return mode_flags(text)
+    except ValueError:
+        accepted = ", ".join(sorted(READING_MODES))
+        raise ChangefeedError(
+            f"invalid replica config, invalid sqlMode {text}; accepted: {accepted}, …, separated by commas without blanks",
+            "CDC:ErrInvalidReplicaConfig",
+        ) from None
+
+
+def _rule_warnings(rules: tuple[DispatchRule, ...], release: Release) -> Iterator[str]:
+    """Yield a warning for each part of a rule that has no effect or another effect than written."""
+    for number, rule in enumerate(rules, 1):
+        yield from (f"sink.dispatchers[{number}]: {remark}" for remark in _remarks(rule, release))
+
+
+def _remarks(rule: DispatchRule, release: Release) -> Iterator[str]:
+    if rule.topic and release.topic_rules in ("none", "idle"):
+        yield f"topic has no effect: TiCDC {release.name} sends everything to the topic of the sink-uri"
+    name, names = rule.partition.lower(), [each for each in DISPATCHERS if each in release.dispatchers]
+    if not name:
+        return
+    if name not in names:
+        since = f" to TiCDC {release.name}" if name in DISPATCHERS else ""
+        yield f"partition {rule.partition!r} is unknown{since}, default is used.{did_you_mean(name, names)}"
+    if name == "rowid" and not release.rowid_is_row_id:
+        yield "partition 'rowid' is deprecated, index-value is used"
+    if rule.index and name not in ("index-value", "rowid"):
+        yield f"index has no effect with partition {rule.partition!r}"
+    if release.dispatch_needs_index and name in ("index-value", "rowid") and not rule.index:
+        yield f"`cdc cli changefeed create` of TiCDC {release.name} refuses partition {rule.partition!r} without index"
+    if rule.columns and name != "columns":
+        yield f"columns has no effect with partition {rule.partition!r}"
+
+
+def _unused_settings(settings: ChangefeedSettings) -> Iterator[str]:
+    """Yield a warning for each setting that the release reads and does not use."""
+    release = settings.release
+    if rows(settings, "sink", "column-selectors") and release.column_selectors == "nothing":
+        yield f"sink.column-selectors has no effect: TiCDC {release.name} reads it and does not use it"
+    if settings.file_value("(top level)", "sql-mode") and release.ddl_text_mode == "job":
+        yield f"sql-mode has no effect: TiCDC {release.name} reads DDL by the sql_mode of its session"

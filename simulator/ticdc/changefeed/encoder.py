@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulator.errors import ChangefeedError
+from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import Release, option_names
-from simulator.ticdc.changefeed import kafka, large_messages, protocols, security, storage
+from simulator.releases.release import releases_with
+from simulator.ticdc.changefeed import kafka, protocols, storage
 from simulator.ticdc.changefeed.keys import FORCE_REPLICATE, GLUE
 from simulator.ticdc.changefeed.model import Kafka
+from simulator.ticdc.changefeed.protocols import codec_config_error, protocol_or_none
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Protocol
@@ -52,7 +54,7 @@ def encoder_options(settings: ChangefeedSettings, force_replicate: bool) -> Code
     _check_extension(settings, protocol)
     options = _options(settings, protocol, old_values)
     check(options, settings.release)
-    large_messages.check(settings, options.enable_tidb_extension)
+    check_large_messages(settings, options.enable_tidb_extension)
     _check_sink(settings, protocol)
     _check_simulated(settings, protocol)
     return options
@@ -81,11 +83,11 @@ def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool)
         max_message_bytes=message_bytes,
         only_output_updated_columns=compatible or _only_updated(settings),
         delete_only_output_handle_key_columns=delete_only_handle_key,
-        large_message_handle_option=large_messages.handle_option(settings, protocol),
-        large_message_handle_compression=large_messages.text(settings, "large-message-handle-compression") or "none",
-        claim_check_storage_uri=large_messages.text(settings, "claim-check-storage-uri"),
-        claim_check_raw_value=bool(settings.file_value(large_messages.TABLE, "claim-check-raw-value")),
-        claim_check_compression=large_messages.text(settings, "claim-check-compression") or "none",
+        large_message_handle_option=handle_option(settings, protocol),
+        large_message_handle_compression=large_message_setting(settings, "large-message-handle-compression") or "none",
+        claim_check_storage_uri=large_message_setting(settings, "claim-check-storage-uri"),
+        claim_check_raw_value=bool(settings.file_value(TABLE, "claim-check-raw-value")),
+        claim_check_compression=large_message_setting(settings, "claim-check-compression") or "none",
         content_compatible=compatible,
         output_old_value=bool(settings.file_value("sink.open", "output-old-value")),
         debezium_disable_schema=settings.boolean("debezium-disable-schema"),
@@ -144,7 +146,7 @@ def _limits(settings: ChangefeedSettings) -> tuple[int, int]:
 def _check_force_replicate(settings: ChangefeedSettings, protocol: Protocol) -> None:
     if refusal := protocol.refusals.get(FORCE_REPLICATE):
         raise protocols.codec_config_error(refusal)
-    large_messages.check_force_replicate(settings)
+    check_force_replicate(settings)
     if settings.file_value("sink", "delete-only-output-handle-key-columns"):
         what = '"delete-only-output-handle-key-columns" is true.'
         raise protocols.codec_config_error(f"force-replicate must be disabled when configuration {what}")
@@ -218,8 +220,8 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
         yield f"enable-old-value = false has no effect: {protocol.name} turns it on"
     if settings.file.values.get(written) and not old_values:
         yield f"enable-old-value = true has no effect: {protocol.name} turns it off"
-    yield from large_messages.warnings(settings, protocol)
-    yield from security.warnings(settings, kafka_settings.sasl, kafka_settings.tls)
+    yield from large_message_warnings(settings, protocol)
+    yield from kafka.security_warnings(settings, kafka_settings.sasl, kafka_settings.tls)
 
 
 def _bootstrap_warnings(settings: ChangefeedSettings, options: CodecOptions) -> Iterator[str]:
@@ -281,3 +283,100 @@ def old_values_enabled(settings: ChangefeedSettings, protocol: Protocol) -> bool
 
 def _old_values_chosen(settings: ChangefeedSettings) -> bool:
     return bool(settings.file_value("(top level)", "enable-old-value"))
+
+
+TABLE = option_names.LARGE
+ONLY_HANDLE_KEY_7_2 = "large-message-only-handle-key-columns"
+HANDLE_OPTIONS = ("none", "handle-key-only", "claim-check")
+
+
+def handle_option(settings: ChangefeedSettings, protocol: Protocol) -> str:
+    """Return the option that takes effect: none, handle-key-only or claim-check."""
+    option = _large_message_option(settings)
+    if settings.file_value("sink", ONLY_HANDLE_KEY_7_2):
+        # 7.2.0 cuts messages of Open Protocol alone (tiflow v7.2.0: pkg/sink/codec/open/open_protocol_encoder.go)
+        return "handle-key-only" if f"sink.{ONLY_HANDLE_KEY_7_2}" in protocol.settings else "none"
+    if option == "claim-check" and not _has_claim_check(settings):
+        return "none"
+    return option if option in HANDLE_OPTIONS else "none"
+
+
+def large_message_setting(settings: ChangefeedSettings, name: str) -> str:
+    """Return a setting of the table, or an empty string."""
+    return str(settings.file_value(TABLE, name) or "")
+
+
+def check_large_messages(settings: ChangefeedSettings, extension: bool) -> None:
+    """Raise ChangefeedError for settings that do not suit the protocol."""
+    if TABLE not in settings.file.tables:
+        return
+    option, protocol = _large_message_option(settings), protocol_or_none(settings)
+    compression = large_message_setting(settings, "large-message-handle-compression") or "none"
+    if compression not in ("none", "snappy", "lz4"):
+        raise replica_config_error(f"large message handle compression is not supported, got {compression}")
+    if option == "none":
+        return
+    if option not in HANDLE_OPTIONS and settings.release.refuses_unknown_handling:
+        raise replica_config_error(f"unknown large-message-handle-option {option}; {_accepted_options(settings)}")
+    start = f"large message handle is set to {option},"
+    if protocol is None or TABLE not in protocol.settings:
+        raise replica_config_error(f"{start} protocol is {protocol.name if protocol else ''}, it's not supported")
+    if protocol.large_messages_need_extension and not extension:
+        raise replica_config_error(f"{start} protocol is {protocol.name}, but enable-tidb-extension is false")
+    if option != "claim-check" or not _has_claim_check(settings):
+        return
+    if not large_message_setting(settings, "claim-check-storage-uri"):
+        raise replica_config_error(f"{start} but the claim-check-storage-uri is empty")
+    file_compression = large_message_setting(settings, "claim-check-compression")
+    if file_compression and file_compression.lower() not in ("snappy", "lz4"):
+        raise replica_config_error(f"claim-check compression support snappy, lz4, got {file_compression}")
+    refusal = protocol.refusals.get(f"{TABLE}.claim-check-raw-value")
+    if refusal and settings.file_value(TABLE, "claim-check-raw-value"):
+        raise replica_config_error(f"{start} {refusal}")
+
+
+def check_force_replicate(settings: ChangefeedSettings) -> None:
+    """Raise ChangefeedError if large messages are handled and tables without a handle key are replicated."""
+    option = _large_message_option(settings)
+    if _has_claim_check(settings) and option != "none":
+        what = "when the large message handle is enabled, large message handle:"
+        raise codec_config_error(f'force-replicate must be disabled, {what} "{option}"')
+    if option == "handle-key-only":
+        what = 'when the large message handle option is set to "handle-key-only"'
+        raise codec_config_error(f"force-replicate must be disabled, {what}")
+
+
+def large_message_warnings(settings: ChangefeedSettings, protocol: Protocol) -> Iterator[str]:
+    """Yield a warning for each setting that the release ignores."""
+    option, release = _large_message_option(settings), settings.release
+    if option == "claim-check" and not _has_claim_check(settings):
+        since = releases_with(f"{TABLE}.claim-check-storage-uri")
+        yield f"large-message-handle-option claim-check has no effect in TiCDC {release.name} ({since})"
+    compression = large_message_setting(settings, "claim-check-compression")
+    if compression and option != "claim-check":
+        yield f"claim-check-compression has no effect with large-message-handle-option {option}"
+    elif compression != compression.lower():
+        # tiflow v7.3.0: pkg/config/sink.go lowers the word to check it, cdc/sink/dmlsink/mq/claim_check.go compares it
+        yield f"claim-check-compression {compression!r} has no effect: TiCDC {release.name} wants it in lower case"
+    if option not in HANDLE_OPTIONS:
+        yield f"large-message-handle-option {option!r} is unknown and has no effect; {_accepted_options(settings)}"
+    if settings.file_value("sink", ONLY_HANDLE_KEY_7_2) and f"sink.{ONLY_HANDLE_KEY_7_2}" not in protocol.settings:
+        yield f"sink.{ONLY_HANDLE_KEY_7_2} has no effect with {protocol.name} in TiCDC {release.name}"
+
+
+def _accepted_options(settings: ChangefeedSettings) -> str:
+    names = [name for name in HANDLE_OPTIONS if name != "claim-check" or _has_claim_check(settings)]
+    return f"accepted: {', '.join(names)}.{did_you_mean(_large_message_option(settings), names)}"
+
+
+def _large_message_option(settings: ChangefeedSettings) -> str:
+    return large_message_setting(settings, "large-message-handle-option") or "none"
+
+
+def _has_claim_check(settings: ChangefeedSettings) -> bool:
+    return option_names.CLAIM_CHECK <= settings.release.options
+
+
+def replica_config_error(text: str) -> ChangefeedError:
+    """Return TiCDC's error for an invalid changefeed configuration."""
+    return ChangefeedError(text, "CDC:ErrInvalidReplicaConfig")

@@ -5,14 +5,19 @@ Order, codes and texts are those of pkg/sink/kafka/options.go (before 7.0 cdc/si
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from urllib.parse import urlsplit
 
 from simulator import limits
-from simulator.errors import ChangefeedError
+from simulator.errors import ChangefeedError, uri_without_secrets
 from simulator.releases import Release
-from simulator.ticdc.changefeed import security, toml_file
-from simulator.ticdc.changefeed.model import Kafka
+from simulator.ticdc.changefeed import toml_file
+from simulator.ticdc.changefeed.keys import OAUTH, SASL
+from simulator.ticdc.changefeed.model import Kafka, Sasl, Tls
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 
 INVALID = "CDC:ErrKafkaInvalidConfig"
@@ -76,8 +81,8 @@ def kafka(settings: ChangefeedSettings) -> Kafka:
         dial_timeout=dial,
         write_timeout=write,
         read_timeout=read,
-        sasl=security.sasl(settings),
-        tls=security.tls(settings),
+        sasl=sasl(settings),
+        tls=tls(settings),
         new_topic_partitions=release.new_topic_partitions,
         partition_num_limits=release.partition_num_limits,
         topic_limit=release.topic_limit,
@@ -85,7 +90,7 @@ def kafka(settings: ChangefeedSettings) -> Kafka:
         checks_insync_replicas=release.checks_insync_replicas,
         one_error_code=release.one_kafka_code,
     )
-    security.check_client(settings, kafka_settings)
+    check_client(settings, kafka_settings)
     _check_replicas(kafka_settings)
     return kafka_settings
 
@@ -128,3 +133,167 @@ def _timeout(settings: ChangefeedSettings, name: str) -> float:
 def _code(release: Release, own: str) -> str:
     """TiCDC's code for a setting that has one of its own in most releases."""
     return INVALID if release.one_kafka_code else own
+
+
+SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+MECHANISMS = ("PLAIN", *SCRAM, "GSSAPI", "OAUTHBEARER")
+FILE = "sink.kafka-config"
+
+
+def tls(settings: ChangefeedSettings) -> Tls:
+    """Return the TLS settings. Certificate files turn TLS on; up to 6.0, without enable-tls, `ca` alone does."""
+    tls_settings = _tls(settings)
+    is_explicit = tls_settings.enabled or settings.get("enable-tls") is False
+    return tls_settings if is_explicit else replace(tls_settings, asked_by=_requested_by(settings))
+
+
+def _requested_by(settings: ChangefeedSettings) -> str:
+    files = [name for name in ("ca", "cert", "key") if settings.text(name)]
+    scheme = ["the scheme kafka+ssl"] if settings.uri.scheme == "kafka+ssl" else []
+    return ", ".join((*scheme, *files, *(["insecure-skip-verify"] if settings.boolean("insecure-skip-verify") else [])))
+
+
+def _tls(settings: ChangefeedSettings) -> Tls:
+    ca, cert, key = files = [settings.text(name) for name in ("ca", "cert", "key")]
+    if not settings.release.has("?enable-tls"):
+        return Tls(bool(ca), ca, cert, key)
+    if any(files) and not all(files):
+        raise _invalid("ca, cert and key files should all be supplied")
+    enable_tls = settings.get("enable-tls")
+    if all(files) and enable_tls is False:
+        raise _invalid("credential files are supplied, but 'enable-tls' is set to false")
+    enabled = bool(enable_tls) or (enable_tls is None and all(files))
+    return Tls(enabled, ca, cert, key, enabled and settings.boolean("insecure-skip-verify"))
+
+
+def sasl(settings: ChangefeedSettings) -> Sasl:
+    """Return the SASL settings. SASL is off without a mechanism, up to 6.0 without a user."""
+    mechanism, auth_type = settings.text("sasl-mechanism"), settings.text("sasl-gssapi-auth-type").lower()
+    if not settings.release.has("?sasl-gssapi-auth-type"):
+        return _scram(settings, mechanism.upper())
+    mechanisms = MECHANISMS if settings.release.has(f"{FILE}.sasl-oauth-client-id") else MECHANISMS[:-1]
+    if mechanism and mechanism.upper() not in mechanisms:
+        raise _invalid(f"unknown {mechanism} SASL mechanism; accepted: {', '.join(mechanisms)}")
+    if auth_type not in ("", "user", "keytab"):
+        raise _invalid(f"unknown {auth_type} auth type; accepted: user, keytab")
+    client_id, secret, token_url = (_oauth(settings, name) for name in ("client-id", "client-secret", "token-url"))
+    if client_id or secret or token_url:
+        _check_oauth(mechanism.upper(), client_id, secret, token_url)
+    scopes = settings.file_value(FILE, "sasl-oauth-scopes")
+    return Sasl(
+        mechanism=mechanism.upper(),
+        user=settings.text("sasl-user"),
+        password=settings.text("sasl-password"),
+        gssapi_service_name=settings.text("sasl-gssapi-service-name"),
+        oauth_client_id=client_id,
+        oauth_client_secret=secret,
+        oauth_token_url=token_url,
+        oauth_scopes=tuple(map(str, scopes)) if isinstance(scopes, list) else (),
+        oauth_grant_type=str(settings.file_value(FILE, "sasl-oauth-grant-type") or "client_credentials"),
+        oauth_audience=str(settings.file_value(FILE, "sasl-oauth-audience") or ""),
+    )
+
+
+def _scram(settings: ChangefeedSettings, mechanism: str) -> Sasl:
+    # a user turns SASL on (tiflow v6.0.0: cdc/sink/producer/kafka/config.go completeSaramaSASLConfig)
+    user, password = settings.text("sasl-user"), settings.text("sasl-password")
+    if user and mechanism not in SCRAM:
+        raise ChangefeedError("Unsupported sasl-mechanism, should be SCRAM-SHA-256 or SCRAM-SHA-512")
+    return Sasl(mechanism, user, password) if user else Sasl()
+
+
+def check_client(settings: ChangefeedSettings, kafka: Kafka) -> None:
+    """Raise ChangefeedError for settings that TiCDC's Kafka client rejects (github.com/IBM/sarama config.go)."""
+    sasl = kafka.sasl
+    timeouts = {"DialTimeout": kafka.dial_timeout, "ReadTimeout": kafka.read_timeout}
+    for name, seconds in {**timeouts, "WriteTimeout": kafka.write_timeout}.items():
+        if seconds <= 0:
+            raise _refused(settings, f"Net.{name} must be > 0")
+    if sasl.mechanism in ("PLAIN", *SCRAM):
+        for name, value in (("User", sasl.user), ("Password", sasl.password)):
+            if not value:
+                text = f"Net.SASL.{name} must not be empty when SASL is enabled"
+                raise _refused(settings, text, f"; give sasl-{name.lower()}")
+    if sasl.mechanism == "GSSAPI":
+        _check_gssapi(settings)
+
+
+def _check_gssapi(settings: ChangefeedSettings) -> None:
+    kind = settings.text("sasl-gssapi-auth-type").lower()
+    secret = {"user": ("Password", "password"), "keytab": ("KeyTabPath", "keytab-path")}.get(kind)
+    rest = (("KerberosConfigPath", "kerberos-config-path"), ("Username", "user"), ("Realm", "realm"))
+    for needed in (("ServiceName", "service-name"), secret, *rest):
+        if needed is None:
+            accepted = "; sasl-gssapi-auth-type may be user or keytab"
+            raise _refused(settings, "Net.SASL.GSSAPI.AuthType is invalid", accepted)
+        if not settings.text(f"sasl-gssapi-{needed[1]}"):
+            text = f"Net.SASL.GSSAPI.{needed[0]} must not be empty when GSS-API mechanism is used"
+            raise _refused(settings, text, f"; give sasl-gssapi-{needed[1]}")
+
+
+def security_warnings(settings: ChangefeedSettings, sasl: Sasl, tls: Tls) -> Iterator[str]:
+    """Yield a warning for each security setting without effect under the others."""
+    if settings.uri.scheme == "kafka+ssl" and not tls.enabled:
+        yield "the scheme kafka+ssl does not turn TLS on, in TiCDC neither: enable-tls=true does"
+    if settings.boolean("insecure-skip-verify") and not tls.enabled:
+        yield "insecure-skip-verify has no effect: TLS is off"
+    values = {
+        name: settings.file_value(FILE, name) if name in OAUTH else settings.get(name) for name in (*SASL, *OAUTH)
+    }
+    for name in (name for name, value in values.items() if value not in (None, "", [])):
+        if why := _no_effect(name, settings, sasl):
+            yield f"{name} has no effect: {why}"
+
+
+def _no_effect(name: str, settings: ChangefeedSettings, sasl: Sasl) -> str:
+    """Return why a SASL setting has no effect; empty if it has one."""
+    if not sasl.mechanism:
+        return f"{'sasl-user' if settings.text('sasl-mechanism') else 'sasl-mechanism'} is not set"
+    if name.startswith("sasl-gssapi-") and sasl.mechanism != "GSSAPI":
+        return f"sasl-mechanism is {sasl.mechanism}, not GSSAPI"
+    if name.startswith("sasl-gssapi-") and name != "sasl-gssapi-service-name":
+        return "this simulator uses the ticket that kinit got"
+    if name in OAUTH and sasl.mechanism != "OAUTHBEARER":
+        return f"sasl-mechanism is {sasl.mechanism}, not OAUTHBEARER"
+    if name in ("sasl-user", "sasl-password") and sasl.mechanism in ("GSSAPI", "OAUTHBEARER"):
+        return f"sasl-mechanism {sasl.mechanism} does not use it"
+    return ""
+
+
+def _oauth(settings: ChangefeedSettings, name: str) -> str:
+    value = settings.file_value(FILE, f"sasl-oauth-{name}")
+    what = name.replace("-", " ").replace("url", "URL").replace("client id", "client ID")
+    if value == "":
+        raise _invalid(f"OAuth2 {what} cannot be empty")
+    if value is None or name != "client-secret":
+        return str(value or "")
+    try:
+        return base64.b64decode(str(value), validate=True).decode()
+    except (binascii.Error, ValueError) as error:
+        raise _invalid("OAuth2 client secret is not base64 encoded") from error
+
+
+def _check_token_url(token_url: str) -> None:
+    try:
+        scheme, host = urlsplit(token_url).scheme, urlsplit(token_url).hostname
+    except ValueError:
+        scheme, host = "", None
+    if scheme not in ("http", "https") or not host:
+        raise _invalid(f"OAuth2 token URL {uri_without_secrets(token_url)!r} is none; accepted: http://… and https://…")
+
+
+def _check_oauth(mechanism: str, client_id: str, secret: str, token_url: str) -> None:
+    if mechanism != "OAUTHBEARER":
+        raise _invalid(f"OAuth2 is only supported with SASL mechanism type OAUTHBEARER, but got {mechanism}")
+    for value, what in ((client_id, "client id"), (secret, "client secret"), (token_url, "token url")):
+        if not value:
+            raise _invalid(f"OAuth2 {what} is empty")
+    _check_token_url(token_url)
+
+
+def _refused(settings: ChangefeedSettings, text: str, hint: str = "") -> ChangefeedError:
+    return ChangefeedError(f"kafka: invalid configuration ({text}){hint}", settings.release.client_error)
+
+
+def _invalid(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrKafkaInvalidConfig")

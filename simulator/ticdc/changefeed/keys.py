@@ -1,6 +1,6 @@
 """All keys of sink-uri and changefeed.toml in any release: what each takes, its default, why it may have no effect.
 
-`availability` says which release has a key. Defaults here are v8.5's; `default` returns a release's. The keys of
+`Release.has` says which release has a key. Defaults here are v8.5's; `default` returns a release's. The keys of
 `[sink.kafka-config]` have no default of their own, so that an unset one leaves the sink-uri's. Source: pkg/config/*.go
 (toml tags) of all releases, pkg/sink/kafka/options.go, pkg/sink/codec/common.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from simulator.releases import V8_5, Release, availability
+from simulator.releases import V8_5, Release
 
 Value = bool | int | float | str | list[object] | dict[str, object] | None
 
@@ -314,7 +314,7 @@ def key(place: str, name: str, release: Release = V8_5) -> ConfigKey | None:
 
     Return None if the release does not know it.
     """
-    if name not in KEYS.get(place, {}) or not availability.has(release, option(place, name)):
+    if name not in KEYS.get(place, {}) or not release.has(option(place, name)):
         return None
     return replace(KEYS[place][name], default=default(place, name, release))
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from simulator.errors import ChangefeedError, UserError, did_you_mean
 from simulator.files import read_text
-from simulator.releases import V8_5, Release, availability
+from simulator.releases import V8_5, Release
 from simulator.releases.behaviour import Features
+from simulator.releases.release import describe_releases
 from simulator.ticdc.changefeed.keys import GLUE, STORAGE_SCHEMES, option
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings, differs, parse_uri
 from simulator.ticdc.changefeed.toml_file import parse_file
@@ -89,7 +90,7 @@ def fallback_warnings(settings: ChangefeedSettings) -> Iterator[str]:
 
 
 def _since(name: str, release: Release) -> str:
-    releases = availability.describe_releases(release, lambda other: name in other.protocols)
+    releases = describe_releases(release, lambda other: name in other.protocols)
     return f" TiCDC has it {releases}." if releases else ""
 
 
@@ -123,7 +124,7 @@ def _check_registry(settings: ChangefeedSettings, title: str) -> None:
         raise codec_config_error(f"{title} protocol requires only one of {registries} to specify the schema registry")
     if not registry and not glue:
         name = "schema-registry"
-        in_uri = " or the sink-uri" * availability.has(settings.release, option("sink-uri", name))
+        in_uri = " or the sink-uri" * settings.release.has(option("sink-uri", name))
         raise codec_config_error(
             f"{title} protocol requires parameter {registries} to specify the schema registry; accepted: {name} = "
             f'"http://host:port" in [sink] of changefeed.toml{in_uri}'

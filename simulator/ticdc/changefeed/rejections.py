@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from simulator.errors import ChangefeedError, did_you_mean, uri_without_secrets
 from simulator.releases import option_names
-from simulator.ticdc.changefeed import large_messages, protocols, storage, toml_file
+from simulator.ticdc.changefeed import encoder, protocols, storage, toml_file
 from simulator.ticdc.changefeed.keys import GLUE, KEYS, STORAGE_SCHEMES, Value
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 
@@ -66,14 +66,14 @@ def _table_routes(settings: ChangefeedSettings) -> None:
 def _large_message(settings: ChangefeedSettings) -> None:
     # only the URI's enable-tidb-extension counts here, not the file's (tiflow v8.5.3: pkg/config/sink.go)
     extension = bool(settings.parameters.get("enable-tidb-extension"))
-    large_messages.check(settings, extension)
+    encoder.check_large_messages(settings, extension)
 
 
 def _registries(settings: ChangefeedSettings) -> None:
     if GLUE not in settings.file.tables:
         return
     if settings.file.values.get(("sink", "schema-registry")) is not None:
-        raise large_messages.replica_config_error(
+        raise encoder.replica_config_error(
             "schema-registry and glue-schema-registry-configcannot be set at the same time,schema-registry is used by"
             " confluent schema registry, glue-schema-registry-config is used by aws glue schema registry"
         )
@@ -141,7 +141,7 @@ def _integrity(settings: ChangefeedSettings) -> None:
         accepted = "integrity-check-level none or correctness, corruption-handle-level warn or error"
         raise _replica(f"{level}, {handling}; accepted: {accepted}")
     if level == "correctness" and settings.file_value("sink", "column-selectors"):
-        raise large_messages.replica_config_error("integrity check enabled and column selector set, not allowed")
+        raise encoder.replica_config_error("integrity check enabled and column selector set, not allowed")
 
 
 def _stuck_duration(settings: ChangefeedSettings) -> None:
@@ -235,7 +235,7 @@ def _go(value: object) -> str:
 
 
 def _replica(text: str) -> ChangefeedError:
-    return large_messages.replica_config_error(f"invalid replica config, {text}")
+    return encoder.replica_config_error(f"invalid replica config, {text}")
 
 
 def _sink(text: str) -> ChangefeedError:

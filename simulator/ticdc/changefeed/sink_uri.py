@@ -16,8 +16,9 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from simulator.errors import ChangefeedError, did_you_mean, is_secret, uri_without_secrets
 from simulator.limits import counted
-from simulator.releases import Release, availability
+from simulator.releases import Release
 from simulator.releases.option_names import UNRELEASED
+from simulator.releases.release import releases_with
 from simulator.ticdc.changefeed import toml_file
 from simulator.ticdc.changefeed.keys import (
     BITS,
@@ -106,7 +107,7 @@ def typed_parameters(uri: SinkUri, release: Release) -> dict[str, Value]:
 
 
 def _has(release: Release, name: str) -> bool:
-    return availability.has(release, option("sink-uri", name))
+    return release.has(option("sink-uri", name))
 
 
 def _value(name: str, kind: str, text: str, release: Release) -> Value:
@@ -153,7 +154,7 @@ def _remarks(pairs: list[tuple[str, str]], scheme: str, release: Release) -> lis
         for name in dict.fromkeys(names)
         if name not in keys
     ] + [
-        f"sink-uri: {name} is ignored: TiCDC {release.name} does not have it ({availability.releases_with(f'?{name}')})"
+        f"sink-uri: {name} is ignored: TiCDC {release.name} does not have it ({releases_with(f'?{name}')})"
         for name in dict.fromkeys(names)
         if name in keys and not _has(release, name)
     ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError
-from simulator.releases import availability
 from simulator.ticdc.changefeed import toml_file
 from simulator.ticdc.changefeed.keys import DATABASE, STORAGE, STORAGE_SCHEMES
 from simulator.ticdc.changefeed.model import Kafka, Storage
@@ -50,7 +49,7 @@ def storage(settings: ChangefeedSettings) -> Storage:
     _check_spool(settings)
     size, release = settings.get("file-size"), settings.release
     least_flush_ms, least_file_size = release.storage_minimums
-    has_width = availability.has(release, "sink.file-index-digit")
+    has_width = release.has("sink.file-index-digit")
     width = settings.file_value("sink", "file-index-digit") if has_width else INDEX_WIDTHS[0]
     return Storage(
         settings.uri.text,

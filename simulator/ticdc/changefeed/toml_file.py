@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 from simulator import files
 from simulator.errors import HIDDEN, ChangefeedError, did_you_mean, is_secret, mask_secrets
-from simulator.releases import Release, availability
+from simulator.releases import Release
 from simulator.releases.option_names import UNRELEASED
+from simulator.releases.release import releases_with
 from simulator.ticdc.changefeed.keys import BITS, FILE_PLACE, KEYS, NOT_RELEASED, TAKES, Value, option
 
 TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
@@ -63,10 +64,10 @@ def parse_file(text: str, name: str, release: Release | None) -> ConfigFile:
 def _reject_unavailable(entries: list[tuple[str, str, Value, str]], name: str, release: Release) -> None:
     """Raise ChangefeedError for keys and tables that only other releases have."""
     names = [option(place, key) if key else place for place, key, _, _ in entries if place != "(top level)" or key]
-    absent = [option for option in dict.fromkeys(names) if not availability.has(release, option)]
+    absent = [option for option in dict.fromkeys(names) if not release.has(option)]
     missing = [option for option in absent if option.rpartition(".")[0] not in absent]
     if missing:
-        releases = [availability.releases_with(option) for option in missing]
+        releases = [releases_with(option) for option in missing]
         each = ", ".join(f"{option} {releases}" for option, releases in zip(missing, releases, strict=True))
         since = f"it: {releases[0]}" if len(missing) == 1 else f"them: {each}"
         raise ChangefeedError(

@@ -116,10 +116,10 @@ class Fidelity:
     tells it from one of a row that is not there."""
 
     drops_deletes: bool = False
-    """Whether DELETEs of tables with SOFTDELETE are not sent (`ticdc.soft_deletes`), so that an INSERT may find its row."""
+    """Whether DELETEs of tables with SOFTDELETE are not sent (`ticdc.split`), so that an INSERT may find its row."""
 
     ends_marked: bool = False
-    """Whether an UPDATE that marks a row as deleted is sent as its DELETE (`ticdc.soft_deletes`)."""
+    """Whether an UPDATE that marks a row as deleted is sent as its DELETE (`ticdc.split`)."""
 
     nulls: frozenset[str] = frozenset()
     """Families of types whose empty or zero values are sent as NULL."""

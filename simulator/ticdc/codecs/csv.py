@@ -40,7 +40,7 @@ from simulator.ticdc.codecs.codec_options import CodecOptions, CsvOptions
 from simulator.ticdc.codecs.json_text import decimal, join
 from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, OperationRows, RowChanges, encode_by_operation
 from simulator.ticdc.codecs.wire_numbers import percent_v_float, require_enum_members
-from simulator.ticdc.older_rows import UNTYPED, is_untyped, later_columns
+from simulator.ticdc.mounter import UNTYPED, is_untyped, later_columns
 from simulator.tidb.collations import has_weights, padded, pads_spaces, sort_keys
 from simulator.tidb.keys import index_prefix
 from simulator.tidb.model import types

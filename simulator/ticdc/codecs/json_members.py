@@ -18,7 +18,7 @@ from simulator.columns.row_image import Image, UncutCells
 from simulator.ticdc.codecs.binary import surrogate_escaped
 from simulator.ticdc.codecs.json_text import join, scatter
 from simulator.ticdc.codecs.wire_numbers import to_float64
-from simulator.ticdc.older_rows import UNTYPED, is_untyped
+from simulator.ticdc.mounter import UNTYPED, is_untyped
 from simulator.tidb.model.types import ColumnType, family, is_binary
 
 Piece: TypeAlias = "bytes | pa.Array | UncutCells"
@@ -51,7 +51,7 @@ class Escaping:
 
 @dataclass(frozen=True)
 class MaybeUntyped:
-    """The format of a column that some rows lack, where TiCDC has a string instead of a value (`older_rows`)."""
+    """The format of a column that some rows lack, where TiCDC has a string instead of a value (`mounter`)."""
 
     typed: Converter
     untyped: Converter

@@ -49,7 +49,7 @@ from simulator.ticdc.codecs.json_members import (
     untyped_texts,
 )
 from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
-from simulator.ticdc.codecs.open_protocol.encoder import ddl as open_ddl
+from simulator.ticdc.codecs.open_protocol import ddl as open_ddl
 from simulator.ticdc.codecs.row_changes import (
     DdlEvent,
     EncodedRows,
@@ -60,7 +60,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
-from simulator.ticdc.older_rows import is_untyped, later_columns
+from simulator.ticdc.mounter import is_untyped, later_columns
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.model import types

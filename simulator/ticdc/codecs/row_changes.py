@@ -30,8 +30,7 @@ from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import join, scatter
-from simulator.ticdc.older_rows import has_marks, without_marks
-from simulator.ticdc.time_zone import has_zone, to_instants
+from simulator.ticdc.mounter import has_marks, has_zone, to_instants, without_marks
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import ColumnType
@@ -223,7 +222,7 @@ def rows_at(rows: RowChanges, places: pa.Array) -> RowChanges:
 
 
 def typed_rows(rows: RowChanges, release: Release) -> RowChanges:
-    """Return rows with values in place of strings of the same text (`older_rows`)."""
+    """Return rows with values in place of strings of the same text (`mounter`)."""
     return replace(rows, before=without_marks(rows.before, release), after=without_marks(rows.after, release))
 
 

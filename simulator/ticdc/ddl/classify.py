@@ -16,12 +16,11 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.ticdc.ddl.events import JobEvent, job_events, sent_query
+from simulator.ticdc.ddl.events import JobEvent, job_events, route_event, sent_query
 from simulator.ticdc.ddl.rename import Rename, SchemaSnapshot, rename_texts, replicated_pairs, schema_snapshot
-from simulator.ticdc.ddl.routes import route_event
+from simulator.ticdc.dispatch import find_conflict
+from simulator.ticdc.filters import Replication, filter_rule
 from simulator.ticdc.filters.event_filters import EventRule, rule_ignoring_ddl
-from simulator.ticdc.filters.filter_rules import Replication, filter_rule
-from simulator.ticdc.filters.table_routes import find_conflict
 from simulator.ticdc.rules import ChangefeedRules, mode_problem
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action

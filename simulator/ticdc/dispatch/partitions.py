@@ -22,10 +22,10 @@ from simulator.columns.hashing import Crcs, crc32
 from simulator.errors import UserError
 from simulator.limits import counted
 from simulator.ticdc import key_bytes
+from simulator.ticdc.dispatch import Route
 from simulator.ticdc.dispatch.dispatchers import KEY, NULL, ROW_ID, SINGLE_COLUMN, TS, Hashing, json_texts, value_bytes
-from simulator.ticdc.dispatch.routing import Route
+from simulator.ticdc.mounter import has_zone, to_local
 from simulator.ticdc.table_info import handle_key
-from simulator.ticdc.time_zone import has_zone, to_local
 from simulator.tidb.model.table import Column, Table
 from simulator.tso import FOREVER
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from simulator.errors import ChangefeedError, DdlError, did_you_mean
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import EventFilter
-from simulator.ticdc.filters import go_regexp
-from simulator.ticdc.filters.filter_rules import TableFilter, table_filter
+from simulator.ticdc.filters import TableFilter, go_regexp, table_filter
 from simulator.ticdc.filters.go_regexp import GoRegexp, GoRegexpError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action

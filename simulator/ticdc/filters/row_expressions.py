@@ -19,8 +19,7 @@ from simulator.columns import row_image
 from simulator.columns.cells import Texts
 from simulator.errors import ChangefeedError, SchemaError, SqlError
 from simulator.ticdc.filters.event_filters import ROW_KINDS, EventFilters, EventRule, reads_values, rule_ignoring_row
-from simulator.ticdc.older_rows import without_marks
-from simulator.ticdc.time_zone import images_in_zone
+from simulator.ticdc.mounter import images_in_zone, without_marks
 from simulator.tidb.expressions import trees
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.expression import Context, Evaluate, Expression, fixed

@@ -19,6 +19,8 @@ from simulator.errors import ChangefeedError
 from simulator.releases import Release
 from simulator.ticdc import dispatch, key_bytes
 from simulator.ticdc.changefeed.model import DispatchRule
+from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
+from simulator.ticdc.dispatch.partitions import choose_partitions, dispatch_hashes
 from simulator.ticdc.split import (
     SplitRule,
     add_ranks,
@@ -94,8 +96,8 @@ def placed(rule_: DispatchRule, table: Table, row: Json, data: Json, release: Re
     columns = {column.name: column for column in table.columns}
     texts = {name: text(value, columns[name]) for name, value in row.items() if name in columns}
     rows = cells.columns([texts or {"of a table whose columns do not count": None}])
-    hashes, row_id = dispatch.dispatch_hashes(route, table, rows), pa.array([data.get("row_id")], pa.int64())
-    partition = dispatch.choose_partitions(route, hashes, np.array([data["commit_ts"]]), row_id, n)
+    hashes, row_id = dispatch_hashes(route, table, rows), pa.array([data.get("row_id")], pa.int64())
+    partition = choose_partitions(route, hashes, np.array([data["commit_ts"]]), row_id, n)
     return int(partition[0]), int(hashes[0])
 
 
@@ -195,9 +197,9 @@ def _rule_selection(vector: Vector) -> None:
         [dispatch_rule(each) for each in data["rules"]], "default-topic", release=vector.release
     )
     number, chosen = dispatch.matching_rule(router, data["schema"], data["table"])
-    used = dispatch.DISPATCHERS.get(chosen.partition, dispatch.DISPATCHERS["default"]).name
+    used = DISPATCHERS.get(chosen.partition, DISPATCHERS["default"]).name
     assert number == data["rule_index"]
-    assert used == dispatch.DISPATCHERS[data["dispatcher_used"]].name
+    assert used == DISPATCHERS[data["dispatcher_used"]].name
     topic_kind = "static" if not chosen.topic or dispatch.is_static(chosen.topic) else "dynamic"
     assert topic_kind == data.get("topic_kind", topic_kind)
 
@@ -211,7 +213,7 @@ def _key(vector: Vector) -> None:
     route = dispatch.route(router, table)
     assert partition_key(route, table, 0, 0) == data["key"]
     numbers = np.array([12345], np.uint32), np.zeros(1, np.int64), pa.nulls(1, pa.int64())
-    assert dispatch.choose_partitions(route, *numbers, 7).tolist() == [data["partition"]]
+    assert choose_partitions(route, *numbers, 7).tolist() == [data["partition"]]
 
 
 DISPATCH_KINDS = {

@@ -10,11 +10,11 @@ from support.codec_rows import EVERY, LAST, by_answer
 from support.vectors.files import DEFAULT, UNRELEASED, files, kind, releases_of, vectors
 
 from simulator.errors import ChangefeedError
-from simulator.releases import Release, availability, find, option_names
-from simulator.releases.compare import parse_release
+from simulator.releases import Release, find, option_names
+from simulator.releases.release import parse_release, releases_with
+from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed, encoder, keys, load
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.dispatch import routing
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
@@ -52,7 +52,7 @@ SAID = {
 
 
 def test_who_has_an_option_is_told_in_words() -> None:
-    assert {option: availability.releases_with(option) for option in SAID} == SAID
+    assert {option: releases_with(option) for option in SAID} == SAID
 
 
 def test_classic_releases_have_the_options_that_vectors_say() -> None:
@@ -72,7 +72,7 @@ def test_classic_releases_have_the_options_that_vectors_say() -> None:
 
 
 def test_an_option_that_no_release_names_is_in_all_of_them() -> None:
-    assert all(availability.has(release, "?compression") for release in EVERY)
+    assert all(release.has("?compression") for release in EVERY)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_an_option_that_no_release_names_is_in_all_of_them() -> None:
 )
 def test_a_parameter_that_the_release_does_not_have_is_ignored_and_said(release: str, name: str) -> None:
     feed = loaded(release, f"{OPEN}&{name}=1")
-    wanted = f"sink-uri: {name} is ignored: TiCDC {release} does not have it ({availability.releases_with(f'?{name}')})"
+    wanted = f"sink-uri: {name} is ignored: TiCDC {release} does not have it ({releases_with(f'?{name}')})"
     assert feed == loaded(release, OPEN) or wanted in feed.warnings
     assert [said for said in feed.warnings if name in said] == [wanted]
     assert feed.codec == loaded(release).codec and feed.kafka == loaded(release).kafka
@@ -109,7 +109,7 @@ def test_a_parameter_that_the_release_does_not_have_is_ignored_and_said(release:
 def test_a_key_that_the_release_does_not_have_is_refused_by_strict_decoding(release: str, toml: str, keys: str) -> None:
     code, text = refused(release, OPEN, toml)
     start = f"component TiCDC changefeed's config file changefeed.toml contained unknown configuration options: {keys};"
-    assert (code, text) == ("", f"{start} TiCDC {release} does not have it: {availability.releases_with(keys)}")
+    assert (code, text) == ("", f"{start} TiCDC {release} does not have it: {releases_with(keys)}")
 
 
 def test_several_missing_keys_are_told_together() -> None:
@@ -479,7 +479,7 @@ def test_8_5_8_of_the_new_architecture_has_a_batch_of_the_event_collector() -> N
 )
 def test_a_topic_expression_that_is_none_has_the_releases_code(release: str, architecture: str, code: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
-        routing.validate("a{tables}", release=find(release, architecture))
+        dispatch.validate("a{tables}", release=find(release, architecture))
     assert caught.value.code == code and caught.value.text.startswith("invalid topic expression: a{tables}")
 
 
@@ -525,7 +525,7 @@ SPANS = "[scheduler]\nenable-table-across-nodes = true\n"
 )
 def test_each_key_of_the_scheduler_has_its_releases(setting: str, releases: str) -> None:
     """pkg/config/scheduler_config.go at every tag."""
-    assert availability.releases_with(f"scheduler.{setting}") == releases
+    assert releases_with(f"scheduler.{setting}") == releases
 
 
 @pytest.mark.parametrize(

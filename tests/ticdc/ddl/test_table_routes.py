@@ -14,8 +14,8 @@ from simulator.reader.contract.stream_spec import sent_tables
 from simulator.reader.records import read_records
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
-from simulator.ticdc.ddl.routes import route_statement
-from simulator.ticdc.filters.table_routes import find_conflict, table_routes
+from simulator.ticdc.ddl.events import route_statement
+from simulator.ticdc.dispatch import find_conflict, table_routes
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.syntax.expressions import TableName

@@ -17,17 +17,9 @@ from simulator.errors import ChangefeedError
 from simulator.releases import V8_5, Release, find
 from simulator.ticdc.changefeed import DispatchRule, load
 from simulator.ticdc.changefeed.keys import DISPATCHERS as SPELLINGS
-from simulator.ticdc.dispatch import (
-    DISPATCHERS,
-    Route,
-    choose_partitions,
-    compile_rules,
-    dispatch_hashes,
-    follows_from_handle,
-    route,
-    router,
-    verify_tables,
-)
+from simulator.ticdc.dispatch import Route, compile_rules, route, router, verify_tables
+from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
+from simulator.ticdc.dispatch.partitions import choose_partitions, dispatch_hashes, follows_from_handle
 from simulator.tidb.ddl import table_definitions as parse
 from simulator.tidb.model.table import Table
 

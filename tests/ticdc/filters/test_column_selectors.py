@@ -15,7 +15,7 @@ from simulator.explain.row import explain_row, row_as_dict
 from simulator.releases import V8_5, Release, find
 from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
-from simulator.ticdc.filters.filter_rules import column_filter
+from simulator.ticdc.filters import column_filter
 from simulator.tidb.ddl.table_definitions import create_table
 
 NEW = find("v8.5.7", "new")

@@ -28,7 +28,7 @@ from simulator.ticdc.codecs.avro import numbers
 from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import quoted
-from simulator.ticdc.time_zone import has_zone, to_instants
+from simulator.ticdc.mounter import has_zone, to_instants
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType

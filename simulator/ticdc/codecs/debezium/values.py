@@ -26,7 +26,7 @@ from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.json_members import Converter, Escaping, unchanged
 from simulator.ticdc.codecs.json_text import decimal, is_raw_plain, raw_escape
 from simulator.ticdc.codecs.wire_numbers import padded_float
-from simulator.ticdc.time_zone import to_instants
+from simulator.ticdc.mounter import to_instants
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType

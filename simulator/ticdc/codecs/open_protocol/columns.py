@@ -31,7 +31,7 @@ from simulator.ticdc.codecs.json_members import (
     untyped_texts,
 )
 from simulator.ticdc.codecs.json_text import escape, is_plain, is_raw_plain, quoted, raw_escape, raw_quoted
-from simulator.ticdc.older_rows import OBJECTS, is_untyped, later_columns
+from simulator.ticdc.mounter import OBJECTS, is_untyped, later_columns
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table, places_of

@@ -39,7 +39,7 @@ from simulator.ticdc.codecs.row_changes import (
     frame_one_row_each,
     refuse_older_rows,
 )
-from simulator.ticdc.codecs.simple import avro, avro_first, mistaken, rows, statements
+from simulator.ticdc.codecs.simple import avro, rows, schemas
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
@@ -61,30 +61,21 @@ class Encoding:
 ENCODINGS = {
     "json": Encoding(
         rows.row_values,
-        statements.ddl_message,
-        statements.bootstrap_message,
-        statements.watermark_message,
+        schemas.ddl_message,
+        schemas.bootstrap_message,
+        schemas.watermark_message,
         lambda number: b"%d" % number,
     ),
     "avro": Encoding(avro.row_values, avro.ddl_message, avro.bootstrap_message, avro.watermark_message, long),
 }
-FIRST_AVRO = Encoding(
-    avro_first.row_values, avro_first.ddl_message, avro_first.bootstrap_message, avro_first.watermark_message, long
-)
 WALL_CLOCK = 1_700_000_000_000
 """Some wall clock in milliseconds, for the size of `buildTs`."""
-
-
-def _encoding(options: CodecOptions, release: Release) -> Encoding:
-    if release.simple_first_form and options.encoding_format == "avro":
-        return FIRST_AVRO
-    return ENCODINGS[options.encoding_format]
 
 
 def _encode(changes: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
     """Return the values of the rows; raise EncodeError (CDC:ErrMessageTooLarge) for a row above max-message-bytes."""
     refuse_older_rows(changes, "simple", release)
-    options, encoding = supported_options(options, release), _encoding(options, release)
+    options, encoding = supported_options(options, release), ENCODINGS[options.encoding_format]
     if release.simple_first_form:
         _refuse_mistaken_types(changes.table, release)
     fixed = options.build_ts
@@ -106,12 +97,12 @@ def _encode(changes: RowChanges, options: CodecOptions, release: Release) -> Enc
 
 
 def _ddl(event: DdlEvent, options: CodecOptions, release: Release) -> KeyValue:
-    return _checked(_encoding(options, release).ddl(event, options, release), event.table, options, release)
+    return _checked(ENCODINGS[options.encoding_format].ddl(event, options, release), event.table, options, release)
 
 
 def _bootstrap(info: TableInfo, ts: int, options: CodecOptions, release: Release) -> KeyValue:
     return _checked(
-        _encoding(options, release).bootstrap(info, ts, options, release), info.table.name, options, release
+        ENCODINGS[options.encoding_format].bootstrap(info, ts, options, release), info.table.name, options, release
     )
 
 
@@ -127,7 +118,7 @@ def _checked(text: bytes, table: str, options: CodecOptions, release: Release) -
 
 def _watermark(ts: int, options: CodecOptions, release: Release) -> KeyValue:
     compression = supported_options(options, release).large_message_handle_compression
-    return None, compress(_encoding(options, release).watermark(ts, options, release), compression)
+    return None, compress(ENCODINGS[options.encoding_format].watermark(ts, options, release), compression)
 
 
 def _refuse_mistaken_types(table: Table, release: Release) -> None:
@@ -157,7 +148,7 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     text = decompress(entry[1], compression)
     if options.encoding_format == "avro":
         # the branch of the first form, else the type
-        unknown = long(9) + text[1:] if text[:1] == avro_first.DML else text[:1] + long(9) + text[2:]
+        unknown = long(9) + text[1:] if text[:1] == avro.FIRST_DML else text[:1] + long(9) + text[2:]
         return entry[0], compress(unknown, compression)
     return entry[0], compress(re.sub(rb'"type":"[A-Z]+"', b'"type":"UNKNOWN"', text, count=1), compression)
 
@@ -175,6 +166,6 @@ SIMPLE = Codec(
     sizes=lambda options, release: SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=False),
     fidelity=lambda options, release: Fidelity(member_names=release.simple_first_form),
     large_message_option=_large_form,
-    mistakes_columns=mistaken.may_be_mistaken,
+    mistakes_columns=rows.may_be_mistaken,
     with_unknown_type=_unknown_type,
 )

@@ -1,7 +1,7 @@
 """Row changes of a table whose definition changes in between, each in the definition of its time.
 
 A change precedes the statements exactly if its time does and the old definition can hold it. The statements then turn
-the row into the result of the change.
+the row into the result of the change. `transition` has the rows after the statements.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW_CHANGES, Ints
 from simulator.columns.row_image import same
-from simulator.sources.schema_change.transition import (
+from simulator.sources.snapshots import locate_rows
+from simulator.sources.transition import (
     OCCURRENCE_BYTES,
     SchemaChangePoint,
     Transition,
@@ -26,7 +27,6 @@ from simulator.sources.schema_change.transition import (
     split_at,
     texts_of,
 )
-from simulator.sources.snapshots import locate_rows
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.datums.cast import convert_text
