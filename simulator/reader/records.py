@@ -11,12 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 from urllib.parse import parse_qsl
 
 import pyarrow as pa
 import pyarrow.json as pj
-import pyarrow.parquet as pq
 
 from simulator import limits
 from simulator.errors import ChangefeedError, UserError, uri_without_secrets
@@ -27,6 +26,9 @@ from simulator.sinks.files.directory import SCHEMAS
 from simulator.ticdc.changefeed import parse_kafka_uri
 from simulator.ticdc.changefeed.model import Kafka
 from simulator.ticdc.changefeed.protocols import SPELLINGS
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 
 @dataclass(frozen=True)
@@ -135,21 +137,20 @@ def check_line(shard: FixtureFile, number: int, size: int) -> None:
 
 def parquet_records(shard: FixtureFile) -> Iterator[Record]:
     """Yield records of a file with the columns of Spark's Kafka source."""
-    import pyarrow.parquet as pq
-
-    with parquet_errors(shard), open_file(str(shard.path)) as opened, pq.ParquetFile(opened) as file:
+    with _parquet(shard) as file:
         check_types({field.name: field.type for field in file.schema_arrow})
         for batch in file.iter_batches(columns=list(COLUMNS)):
             yield from records_of_batch(batch)
 
 
 @contextmanager
-def parquet_errors(shard: FixtureFile) -> Iterator[None]:
-    """Convert errors of reading a Parquet file to UserError."""
-    import pyarrow as pa
+def _parquet(shard: FixtureFile) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file; raises UserError, also for errors of reading it."""
+    import pyarrow.parquet as pq  # it takes long, and few commands read one
 
     try:
-        yield
+        with open_file(str(shard.path)) as opened, pq.ParquetFile(opened) as file:
+            yield file
     except (pa.ArrowException, OSError, ValueError) as error:
         expected = f"a Parquet file with the columns {', '.join(COLUMNS)}"
         why = (str(error).splitlines() or [type(error).__name__])[0]
@@ -282,7 +283,7 @@ def offset_range(shard: FixtureFile) -> tuple[int, int] | None:
     """Return the first offset of a file and the one after the last, if the format tells them."""
     if shard.path.suffix == ".jsonl":
         return None
-    with parquet_errors(shard), open_file(str(shard.path)) as opened, pq.ParquetFile(opened) as file:
+    with _parquet(shard) as file:
         ranges = _group_offsets(file)
         known = [each for each in ranges if each is not None]
         return (known[0][0], known[-1][1] + 1) if known and len(known) == len(ranges) else None
@@ -293,7 +294,7 @@ def file_size(shard: FixtureFile) -> dict[str, int]:
     try:
         size = {"size": shard.path.stat().st_size}
         if shard.path.suffix == ".parquet":
-            with parquet_errors(shard), open_file(str(shard.path)) as opened, pq.ParquetFile(opened) as file:
+            with _parquet(shard) as file:
                 size["records"] = file.metadata.num_rows
     except OSError as error:
         raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
@@ -301,7 +302,7 @@ def file_size(shard: FixtureFile) -> dict[str, int]:
 
 
 def _parquet_batches(shard: FixtureFile, offsets: Offsets) -> Iterator[pa.RecordBatch]:
-    with parquet_errors(shard), open_file(str(shard.path)) as opened, pq.ParquetFile(opened) as file:
+    with _parquet(shard) as file:
         check_types({field.name: field.type for field in file.schema_arrow})
         names = [name for name in COLUMNS if name in RECORD_SCHEMA.names]
         for batch in _group_batches(file, names, offsets):
