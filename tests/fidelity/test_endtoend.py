@@ -475,13 +475,13 @@ def _with_avro_bits(text: str) -> str:
     for column in document["schema"]["fields"]:
         is_union = isinstance(column["type"], list)
         type = next(each for each in column["type"] if each != "null") if is_union else column["type"]
-        piece = bytes.fromhex(document["fields"][column["name"]]) if isinstance(type, dict) else b""
-        if piece and int(type["connect.parameters"].get("length", 0)) >= WIDE_BITS and piece != b"\0":
-            start = 2 if is_union else 1
-            stored = piece[start:].rjust(8, b"\0")
-            document["fields"][column["name"]] = (
-                f"{piece[:1].hex() if is_union else ''} {min(stored, stored[::-1]).hex()}"
-            )
+        value, parameters = (
+            document["fields"][column["name"]],
+            type["connect.parameters"] if isinstance(type, dict) else {},
+        )
+        if isinstance(value, str) and int(parameters.get("length", 0)) >= WIDE_BITS:
+            stored = bytes.fromhex(value).rjust(8, b"\0")
+            document["fields"][column["name"]] = min(stored, stored[::-1]).hex()
     return json.dumps(document, ensure_ascii=False)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +210,56 @@ def test_columns_without_flags_are_read() -> None:
         for kind, text in (("TEXT", "é"), ("VARBINARY(9)", "Ã©")):
             assert {"c": text} == row_text(event.after or {}, create_table(f"CREATE TABLE s.t (c {kind})"))
     assert {"c": b"\xff"} == open_row(b'{"t":15,"v":"/w=="}').after
+
+
+# -- Avro ------------------------------------------------------------------------------------------------------------
+
+RECORD = {
+    "type": "record",
+    "name": "t",
+    "fields": [
+        {"name": "id", "type": {"type": "long", "connect.parameters": {"tidb_type": "BIGINT"}}},
+        {"name": "d", "type": ["null", {"type": "double", "connect.parameters": {"tidb_type": "DOUBLE"}}]},
+    ],
+}
+
+
+def avro_row(record: bytes) -> Mapping[str, object]:
+    """The values of an INSERT of Avro."""
+    (row,) = decode(None, bytes(5) + record, "avro", {0: json.dumps(RECORD)})
+    assert isinstance(row, RowEvent)
+    return row.after or {}
+
+
+def test_the_values_of_a_record_are_read() -> None:
+    assert avro_row(b"\x05\0") == {"id": "-3", "d": None}
+    assert avro_row(b"\x05\2" + struct.pack("<d", 1e21)) == {"id": "-3", "d": "1" + "0" * 21}
+    assert avro_row(b"\x05\2" + struct.pack("<d", math.nan)) == {"id": "-3", "d": "nan"}
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (b"\x05", "at byte 1"),
+        (b"\x05\2\0\0", "at byte"),
+        (b"\x05\4", "at byte 2"),
+        (b"\x05\0\0", "after the record: 1 byte"),
+        (b"\x85\0\0", "not those that an encoder writes"),
+        (b"\xff" * 9 + b"\x03\0", "not those that an encoder writes"),
+    ],
+)
+def test_bytes_that_no_encoder_writes_are_refused(record: bytes, reason: str) -> None:
+    with pytest.raises(UserError, match=reason):
+        avro_row(record)
+
+
+@pytest.mark.parametrize("number", [b"\xff" * 9 + b"\x03", b"\xff" * 100_000, b"\x81\0"])
+def test_a_number_of_simple_is_as_an_encoder_writes_it(number: bytes) -> None:
+    """It has 64 bits at most, and no more bytes than it needs."""
+    watermark = b"\x16\0\0\2"
+    assert decode(None, watermark + b"\2\2", "simple") == (Watermark(1),)
+    with pytest.raises(UserError, match="more than 64 bits|more bytes than it needs"):
+        decode(None, watermark + number + b"\2", "simple")
 
 
 # -- row images

@@ -27,6 +27,7 @@ DRIVERS_PYTHON = "TICDC_SIM_PYTHON"
 NEEDED = {
     "crc32c": "crc32c",
     "faker": "faker",
+    "fastavro": "fastavro",
     "fsspec": "fsspec",
     "kafka": "kafka-python",
     "lz4": "lz4",

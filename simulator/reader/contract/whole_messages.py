@@ -25,8 +25,8 @@ from simulator.reader.contract.message_writer import MessageWriter, RewrittenRow
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.contract.summary import DescribedTable, Violation
 from simulator.reader.decode import DECODERS, LOST
-from simulator.reader.decode.avro_schemas import schema_text
 from simulator.reader.decode.batches import is_sequential
+from simulator.reader.decode.message_bytes import schema_text
 from simulator.reader.decode.open_protocol import is_empty
 from simulator.reader.frame import Layout
 from simulator.reader.truth_metadata import ExpectedStatement

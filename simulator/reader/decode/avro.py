@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Context, Decimal
+from decimal import Context
+from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
+
 from simulator.limits import counted
-from simulator.reader.decode.avro_reader import AvroReader
-from simulator.reader.decode.avro_schemas import DIGITS, HEADER, AvroType, record_schema, schema_text
+from simulator.reader.decode.avro_schemas import DIGITS, AvroType, read, record_schema
 from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
-from simulator.reader.decode.message_bytes import integer, parse, text
+from simulator.reader.decode.message_bytes import HEADER, integer, parse, schema_text, text
 from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 
 DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"
@@ -50,14 +51,23 @@ EXTENSION = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class AvroTable:
+    """What the schema of a record says of its table. A schema has one."""
+
+    schema: str
+    table: str
+    columns: Mapping[str, ColumnInfo]
+    converters: Mapping[str, Callable[[Any], Value]]
+    """Return TiDB's text, or bytes, of the value that fastavro reads, by field."""
+
+
 @dataclass(frozen=True)
 class AvroRecord:
     """A record, decoded."""
 
-    schema: str
-    table: str
+    table: AvroTable
     values: Image
-    columns: Mapping[str, ColumnInfo]
     extension: Mapping[str, Value]
 
 
@@ -85,18 +95,16 @@ def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -
     named = row or keys
     if named is None:
         raise ValueError("neither key nor value")
-    names = frozenset(keys.values if keys else ())
-    columns = {
-        name: ColumnInfo(info.type, key=name in names, binary=info.binary) for name, info in named.columns.items()
-    }
+    table = named.table
+    columns = _with_key(table, tuple(keys.values if keys else ()))
     if row is None:
         return (
-            RowEvent(commit_ts, named.schema, named.table, "DELETE", named.values, None, columns, only_handle=True),
+            RowEvent(commit_ts, table.schema, table.table, "DELETE", named.values, None, columns, only_handle=True),
         )
     operation = OPERATIONS[str(row.extension.get("_tidb_op", "c"))]
     ts = row.extension.get("_tidb_commit_ts")
     commit_ts = None if ts is None else int(ts)
-    return (RowEvent(commit_ts, row.schema, row.table, operation, None, row.values, columns),)
+    return (RowEvent(commit_ts, table.schema, table.table, operation, None, row.values, columns),)
 
 
 def is_delete_time(value: bytes | None) -> bool:
@@ -117,19 +125,27 @@ def _watermark(value: bytes) -> Watermark:
 
 
 def _record(message: bytes, schemas: Mapping[int, str]) -> AvroRecord:
-    schema = record_schema(schema_text(message, schemas))
-    reader = AvroReader(message, HEADER)
-    fields = [(str(field["name"]), field["type"]) for field in schema["fields"]]
-    values = {name: _value(reader, type) for name, type in fields}
-    reader.end("record")
-    columns = {name: _info(type) for name, type in fields if name not in EXTENSION}
-    return AvroRecord(
-        schema.get("namespace", UNKNOWN_DATABASE).rpartition(".")[2],
-        schema["name"],
-        {name: values[name] for name in columns},
-        columns,
-        {name: values[name] for name in EXTENSION if name in values},
-    )
+    text = schema_text(message, schemas)
+    table, found = _table(text), read(message[HEADER:], record_schema(text).wire)
+    values = {name: convert(found[name]) for name, convert in table.converters.items()}
+    extension = {name: values.pop(name) for name in EXTENSION if name in values}
+    return AvroRecord(table, values, extension)
+
+
+@lru_cache(maxsize=1024)
+def _table(text: str) -> AvroTable:
+    """Return what a schema says of its table, given its JSON; raises ValueError or KeyError for another record."""
+    schema = record_schema(text).description
+    types = {str(field["name"]): field["type"] for field in schema["fields"]}
+    columns = {name: _info(type) for name, type in types.items() if name not in EXTENSION}
+    converters = {name: _converter(type) for name, type in types.items()}
+    return AvroTable(schema.get("namespace", UNKNOWN_DATABASE).rpartition(".")[2], schema["name"], columns, converters)
+
+
+@lru_cache(maxsize=1024)
+def _with_key(table: AvroTable, names: tuple[str, ...]) -> Mapping[str, ColumnInfo]:
+    """Return the columns of a table whose key has these."""
+    return {name: ColumnInfo(info.type, key=name in names, binary=info.binary) for name, info in table.columns.items()}
 
 
 def _info(type: Any) -> ColumnInfo:
@@ -157,48 +173,31 @@ def _duration(millis: int) -> str:
 TIMES = {"timestamp-millis": _date_time, "time-millis": _duration}
 
 
-def _value(reader: AvroReader, type: AvroType) -> Value:
-    """Return the next value as TiDB text, or as bytes."""
+def _converter(type: AvroType) -> Callable[[Any], Value]:
+    """Return what makes TiDB's text, or bytes, of the values of a type; raises ValueError for one that TiCDC's records do
+    not have."""
     if isinstance(type, list):
-        branch = reader.symbol(type)
-        return None if branch == "null" else _value(reader, branch)
-    name = type if isinstance(type, str) else type["type"]
-    logical = "" if isinstance(type, str) or "connect.parameters" in type else type["logicalType"]
-    if logical in TIMES:
-        return TIMES[logical](reader.long())
-    match name:
+        convert = _converter(next(each for each in type if each != "null"))
+        return lambda value: None if value is None else convert(value)
+    described: dict[str, Any] = {"type": type} if isinstance(type, str) else type
+    parameters, logical = described.get("connect.parameters"), described.get("logicalType")
+    if parameters is None and logical in TIMES:
+        return TIMES[logical]
+    match described["type"]:
         case "int" | "long":
-            number = reader.long()
-            wraps = number < 0 and isinstance(type, dict) and type["connect.parameters"]["tidb_type"] == UNSIGNED
-            return str(number + (1 << 64) if wraps else number)
+            wraps = parameters is not None and parameters["tidb_type"] == UNSIGNED
+            return lambda number: str(number + (1 << 64) if wraps and number < 0 else number)
         case "boolean":
-            return str(int(reader.boolean()))
+            return lambda value: str(int(value))
         case "float":
-            return _plain(reader.single(), 9)
+            return lambda number: np.format_float_positional(np.float32(number), trim="-")
         case "double":
-            return _plain(reader.double(), 17)
+            return lambda number: np.format_float_positional(np.float64(number), trim="-")
         case "string":
-            return reader.text()
+            return lambda content: content.decode("utf-8", "surrogateescape")
         case "bytes":
-            return _bytes(reader.bytes(), type)
-    raise ValueError(f"a field is {name!r}, which TiCDC's records do not have")
-
-
-def _plain(number: float, digits: int) -> str:
-    """Return the shortest text of a number of 32 or 64 bits, without an exponent."""
-    shortest = next(
-        text for text in (f"{number:.{each}g}" for each in range(1, digits + 1)) if _same(float(text), number, digits)
-    )
-    return format(Decimal(shortest), "f")
-
-
-def _same(read: float, number: float, digits: int) -> bool:
-    if digits == 17:
-        return read == number
-    try:
-        return struct.pack("<f", read) == struct.pack("<f", number)
-    except OverflowError:  # rounded up beyond the largest one
-        return False
+            return partial(_bytes, type=type)
+    raise ValueError(f"a field is {described['type']!r}, which TiCDC's records do not have")
 
 
 def _bytes(content: bytes, type: Any) -> Value:
@@ -215,14 +214,14 @@ TIME_FIELDS = frozenset({COMMIT_TS, "_tidb_commit_physical_time"})
 
 
 def record_text(message: bytes | None, schemas: Mapping[int, str], hidden: frozenset[str]) -> str:
-    """Return a record as JSON: its schema, and the hexadecimal bytes of each field, 0 for hidden ones."""
+    """Return a record as JSON: its schema, and its fields, bytes in hexadecimal, 0 for hidden ones."""
     if not message:
         return "null"
     if message.startswith(DELETE):
         return json.dumps("0" if hidden else message.hex())
     schema = schema_text(message, schemas)
-    fields = {name: "0" if name in hidden else piece.hex() for name, piece in pieces(message[HEADER:], schema)}
-    return f'{{"schema":{schema},"fields":{json.dumps(fields)}}}'
+    found = {**read(message[HEADER:], record_schema(schema).wire), **dict.fromkeys(hidden, 0)}
+    return f'{{"schema":{schema},"fields":{json.dumps(found, default=bytes.hex)}}}'
 
 
 def commit_ts_of(message: bytes | None, schemas: Mapping[int, str]) -> int:
@@ -231,43 +230,7 @@ def commit_ts_of(message: bytes | None, schemas: Mapping[int, str]) -> int:
         return 0
     if message.startswith(DELETE):
         return int.from_bytes(message[1:], "big")
-    schema = schema_text(message, schemas)
-    if COMMIT_TS not in schema:
-        return 0
-    found = (piece for name, piece in pieces(message[HEADER:], schema) if name == COMMIT_TS)
-    return next((AvroReader(piece).long() for piece in found), 0)
-
-
-def pieces(record: bytes, schema: str) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of each field; raises ValueError if the record is not one of its schema."""
-    reader = AvroReader(record)
-    for field in record_schema(schema)["fields"]:
-        begin = reader.at
-        _pass(reader, field["type"])
-        yield field["name"], record[begin : reader.at]
-    reader.end("record")
-
-
-def _pass(reader: AvroReader, type: AvroType) -> None:
-    """Read a value."""
-    if isinstance(type, list):
-        _pass(reader, reader.symbol(type))
-        return
-    match type if isinstance(type, str) else type["type"]:
-        case "null":
-            return
-        case "boolean":
-            reader.boolean()
-        case "int" | "long":
-            reader.long()
-        case "float":
-            reader.single()
-        case "double":
-            reader.double()
-        case "bytes" | "string":
-            reader.bytes()
-        case other:
-            raise ValueError(f"a field is {other!r}, which TiCDC's records do not have")
+    return int(read(message[HEADER:], record_schema(schema_text(message, schemas)).wire).get(COMMIT_TS, 0))
 
 
 def comparable(
@@ -282,7 +245,7 @@ def comparable(
         if "commit-ts" in ignored:
             shown = zero(shown, "commitTs", fields["commitTs"])
         return ComparableText(fields["commitTs"], f"{fields['schema']}.{fields['table']}", surrogate_text(key), shown)
-    record = record_schema(schema_text(key or value or b"", schemas))
+    record = record_schema(schema_text(key or value or b"", schemas)).description
     hidden = TIME_FIELDS if "commit-ts" in ignored else frozenset()
     shown_key, shown_value = (record_text(part, schemas, hidden) for part in (key, value))
     commit_ts = commit_ts_of(value, schemas)

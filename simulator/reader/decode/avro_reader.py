@@ -1,4 +1,8 @@
-"""Reads the binary encoding of Avro (Avro's specification, "Binary Encoding")."""
+"""Reads the binary encoding of Avro (Avro's specification, "Binary Encoding") for Simple.
+
+fastavro reads records of a registry's schema. The values of Simple are branches of a union of eight types, which it takes
+twice as long to read and to hold against the bytes that an encoder writes.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +44,11 @@ class AvroReader:
         while True:
             (byte,) = self.take(1)
             found |= (byte & 0x7F) << shift
+            if shift > 63 or found >> 64:
+                raise ValueError(f"a number of more than 64 bits ends at byte {self.at}")
             if byte < 0x80:
                 break
             shift += 7
-            if shift > 63:
-                raise ValueError(f"a number of more than 64 bits ends at byte {self.at}")
         if shift and not byte:
             raise ValueError(f"a number that ends at byte {self.at} has more bytes than it needs")
         return (found >> 1) ^ -(found & 1)

@@ -1,6 +1,8 @@
-"""The schemas of Avro that messages name (Avro's specification, "Schema Declaration"; "Names").
+"""The schemas of Avro that messages name, and the values that are read by them (Avro's specification, "Schema
+Declaration"; "Names").
 
-A schema is checked as far as messages are read by it, so that one that is damaged is told and nothing else.
+A schema is checked as far as messages are read by it, so that one that is damaged is told and nothing else. fastavro
+reads and writes texts as bytes here, which may be no UTF-8, and knows no logical types, whose Python values hold less.
 """
 
 from __future__ import annotations
@@ -8,8 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from io import BytesIO
 from typing import Any, TypeAlias
+
+from fastavro import parse_schema, schemaless_reader, schemaless_writer
+from fastavro.schema import SchemaParseException
+
+from simulator.limits import counted
 
 PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -20,31 +29,63 @@ TEXTS = ("namespace", "logicalType", "connect.name", "connect.type", "connect.fi
 DIGITS = 65
 """The most that a DECIMAL can have."""
 
-HEADER = 5
-"""Bytes before a record: 0, and the schema's id."""
-
 AvroType: TypeAlias = "str | list[Any] | dict[str, Any]"
 """A type in a schema: a name, a union, or a description."""
 
 
-def schema_text(message: bytes, schemas: Mapping[int, str]) -> str:
-    """Return the text of the schema that a message names; raises ValueError if it is not known."""
-    if len(message) < HEADER or message[0]:
-        raise ValueError("a byte 0 and the id of a schema are expected")
-    number = int.from_bytes(message[1:HEADER], "big")
-    if number not in schemas:
-        raise ValueError(f"schema {number} is not known; the schemas of its registry are needed")
-    return schemas[number]
+@dataclass(frozen=True)
+class RecordSchema:
+    """The schema of a record in a registry."""
+
+    description: Mapping[str, Any]
+    """Its JSON."""
+
+    wire: Any
+    """What fastavro reads and writes by it."""
 
 
 @lru_cache(maxsize=1024)
-def record_schema(text: str) -> dict[str, Any]:
+def record_schema(text: str) -> RecordSchema:
     """Return the schema of a record, given its JSON; raises ValueError if it is none."""
     schema = json.loads(text)
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise ValueError("its schema is no record")
     _check_type(schema, set())
-    return schema
+    try:
+        return RecordSchema(schema, parse_schema(_wire(schema)))
+    except SchemaParseException as error:
+        raise ValueError(f"its schema: {error}") from None
+
+
+def read(content: bytes, schema: Any) -> Any:
+    """Return the value that bytes encode: the fields of a record by name, and for a record in a union of several ones its
+    name and itself. Raises ValueError for bytes that no encoder writes."""
+    stream, written = BytesIO(content), BytesIO()
+    try:
+        value = schemaless_reader(stream, schema, return_named_type=True, return_named_type_override=True)
+    except (EOFError, LookupError, OverflowError) as error:
+        raise ValueError(f"at byte {stream.tell()}: {error}") from error
+    if left := len(content) - stream.tell():
+        raise ValueError(f"after the record: {counted(left, 'byte')}")
+    schemaless_writer(written, schema, value)
+    if written.getvalue() != content:
+        raise ValueError("its bytes are not those that an encoder writes for its values")
+    return value
+
+
+def _wire(type: AvroType) -> Any:
+    """Return a type as bytes have it."""
+    if isinstance(type, list):
+        return [*map(_wire, type)]
+    if isinstance(type, str):
+        return "bytes" if type == "string" else type
+    match type["type"]:
+        case "record":
+            fields = [{"name": field["name"], "type": _wire(field["type"])} for field in type["fields"]]
+            return {**{name: type[name] for name in ("type", "name", "namespace") if name in type}, "fields": fields}
+        case "array":
+            return {"type": "array", "items": _wire(type["items"])}
+    return _wire(type["type"])
 
 
 def _check_type(type: object, names: set[str]) -> None:
@@ -88,10 +129,10 @@ def _check_record(type: Mapping[str, Any], names: set[str]) -> None:
     full = f"{type['namespace']}.{type['name']}" if "namespace" in type else type["name"]
     if full in names or len({*called[1:]}) < len(fields):
         raise ValueError(f"a name in {full:.60}, or that name itself, is twice in its schema")
-    names.add(full)
     for field in fields:
         _check_description({**field, "type": "null"}, names)
         _check_type(field.get("type"), names)
+    names.add(full)  # after its fields, for no record has itself in it
 
 
 def _check_decimal(type: Mapping[str, Any]) -> None:

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from simulator.reader.decode.avro_reader import AvroReader
-from simulator.reader.decode.avro_schemas import HEADER, AvroType, record_schema, schema_text
+from simulator.reader.decode.avro_schemas import AvroType, read, record_schema
 from simulator.reader.decode.debezium import payload_event
 from simulator.reader.decode.decoder import ComparableText, Decoder
-from simulator.reader.decode.message_bytes import Digits, members
+from simulator.reader.decode.message_bytes import HEADER, Digits, members, schema_text
 from simulator.reader.decode.row_images import CONNECT
 from simulator.reader.decode.stream_events import ColumnInfo, Event
 
@@ -38,27 +37,22 @@ def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -
     if value is None:
         raise ValueError("the value is null")
     text = schema_text(value, schemas)
-    payload = parsed(text).read(value[HEADER:])
-    keys = tuple(_keys(key, schemas))
+    payload = _members(text, value)
+    keys = tuple(() if key is None else _members(schema_text(key, schemas), key))
     return (payload_event(payload, partial(_columns, schema=text, keys=keys)),)
-
-
-def _keys(key: bytes | None, schemas: Mapping[int, str]) -> Mapping[str, object]:
-    if key is None:
-        return {}
-    return parsed(schema_text(key, schemas)).read(key[HEADER:])
 
 
 @lru_cache(maxsize=1024)
 def _columns(names: tuple[str, ...], schema: str, keys: tuple[str, ...]) -> Mapping[str, ColumnInfo]:
-    types = parsed(schema).column_types()
+    types = parsed(schema).column_types
     return {name: ColumnInfo(CONNECT + types[name], key=name in keys) for name in names}
 
 
 def comparable(
     key: bytes | None, value: bytes | None, ignored: frozenset[str], schemas: Mapping[int, str]
 ) -> ComparableText:
-    schema, payload = _members(value or b"", schemas)
+    schema = schema_text(value or b"", schemas)
+    payload = _members(schema, value or b"")
     source = payload["source"]
     commit_ts, table = int(source["commit_ts"]), f"{source['db']}.{source['table']}"
     if "commit-ts" in ignored:
@@ -67,19 +61,21 @@ def comparable(
         payload = {**payload, "ts_ms": 0}
     if "schemas" in ignored:
         schema = "null"
-    shown_key = "" if key is None else _text(*_members(key, schemas))
+    key_schema = "" if key is None else schema_text(key, schemas)
+    shown_key = "" if key is None else _text(key_schema, _members(key_schema, key))
     return ComparableText(commit_ts, table, shown_key, _text(schema, payload), payload.get("op") == "m")
 
 
-def _members(message: bytes, schemas: Mapping[int, str]) -> tuple[str, dict[str, Any]]:
-    """Return the schema of a message and its members; raises ValueError."""
-    schema = schema_text(message, schemas)
-    return schema, parsed(schema).read(message[HEADER:])
+def _members(schema: str, message: bytes) -> dict[str, Any]:
+    """Return the members of the message of a schema; raises ValueError."""
+    return members(parsed(schema).convert(read(message[HEADER:], record_schema(schema).wire)))
 
 
 def _text(schema: str, payload: Mapping[str, Any]) -> str:
     return f'{{"schema":{schema},"payload":{json.dumps(payload)}}}'
 
+
+Convert: TypeAlias = "Callable[[Any], Any]"
 
 CONNECT_TYPES = {"int": "int32", "long": "int64"}
 """Kafka Connect's names of Avro's types where they differ."""
@@ -89,58 +85,54 @@ CONNECT_TYPES = {"int": "int32", "long": "int64"}
 class AvroSchema:
     """A schema of a registry."""
 
-    type: AvroType
-    named: Mapping[str, dict[str, Any]]
-    """The records in it by their full names."""
+    convert: Convert
+    """Returns the members of a record that fastavro read."""
 
-    def read(self, content: bytes) -> dict[str, Any]:
-        """Return the members of a record; raises ValueError."""
-        reader = AvroReader(content)
-        found = members(self._value(reader, self.type))
-        reader.end("record")
-        return found
+    column_types: Mapping[str, str]
+    """The type of each column of a row: Debezium's name, or Kafka Connect's."""
 
-    def column_types(self) -> Mapping[str, str]:
-        """Return the type of each column of a row: Debezium's name, or Kafka Connect's."""
-        envelope = self.type if isinstance(self.type, dict) else {}
-        images = (field["type"] for field in envelope["fields"] if field["name"] in ("before", "after"))
-        record = next((self._described(each) for type in images for each in type if each != "null"), {})
-        return {field_name(field): _connect_type(field["type"]) for field in record["fields"]}
 
-    def _described(self, type: AvroType) -> dict[str, Any]:
-        """Return the description of a type that is no union."""
-        if isinstance(type, str):
-            return self.named.get(type, {"type": type})
-        if isinstance(type, dict):
-            return type
-        raise ValueError("a union in a union")
+@lru_cache(maxsize=1024)
+def parsed(text: str) -> AvroSchema:
+    """Return the schema of its JSON. Raises ValueError."""
+    named: dict[str, Any] = {}
+    description = record_schema(text).description
+    convert = _converter(dict(description), named)
+    images = (field["type"] for field in description["fields"] if field["name"] in ("before", "after"))
+    described = (named.get(each, each) if isinstance(each, str) else each for type in images for each in type)
+    row = next((each for each in described if each != "null"), {"fields": ()})
+    return AvroSchema(convert, {field_name(field): _connect_type(field["type"]) for field in row["fields"]})
 
-    def _value(self, reader: AvroReader, type: AvroType) -> Any:
-        """Return the next value."""
-        if isinstance(type, list):
-            return self._value(reader, reader.symbol(type))
-        described = self._described(type)
-        match described["type"]:
-            case "record":
-                return {field_name(field): self._value(reader, field["type"]) for field in described["fields"]}
-            case "array":
-                return reader.array(lambda reader: self._value(reader, described["items"]))
-            case "null":
-                return None
-            case "boolean":
-                return reader.boolean()
-            case "int" | "long":
-                return Digits(reader.long())
-            case "float":
-                return _digits(np.float32(reader.single()))
-            case "double":
-                return _digits(np.float64(reader.double()))
-            case "string":
-                return reader.text()
-            case "bytes":
-                return _bytes(reader.bytes(), described)
-            case other:
-                raise ValueError(f"type {other!r} of a schema")
+
+def _converter(type: AvroType, named: dict[str, Any]) -> Convert:
+    """Return what makes the value that JSON has of the one that fastavro reads, and add the records to `named`."""
+    if isinstance(type, list):
+        convert = _converter(next(each for each in type if each != "null"), named)
+        return lambda value: None if value is None else convert(value)
+    described = named.get(type, {"type": type}) if isinstance(type, str) else type
+    match described["type"]:
+        case "record":
+            fields = described["fields"]
+            converters = [(each["name"], field_name(each), _converter(each["type"], named)) for each in fields]
+            named[f"{described['namespace']}.{described['name']}"] = described
+            return lambda record: {shown: convert(record[name]) for name, shown, convert in converters}
+        case "array":
+            item = _converter(described["items"], named)
+            return lambda items: [*map(item, items)]
+        case "null" | "boolean":
+            return lambda value: value
+        case "int" | "long":
+            return lambda number: Digits(number)
+        case "float":
+            return lambda number: _digits(np.float32(number))
+        case "double":
+            return lambda number: _digits(np.float64(number))
+        case "string":
+            return lambda content: content.decode("utf-8", "surrogateescape")
+        case "bytes":
+            return partial(_bytes, type=described)
+        case other:
+            raise ValueError(f"type {other!r} of a schema")
 
 
 def field_name(field: Mapping[str, Any]) -> str:
@@ -164,27 +156,6 @@ def _connect_type(type: AvroType) -> str:
     if isinstance(type, str):
         return CONNECT_TYPES.get(type, type)
     return str(type.get("connect.name") or type.get("connect.type") or _connect_type(type["type"]))
-
-
-@lru_cache(maxsize=1024)
-def parsed(text: str) -> AvroSchema:
-    """Return the schema of its JSON."""
-    type = record_schema(text)
-    return AvroSchema(type, dict(_records(type)))
-
-
-def _records(type: AvroType) -> Iterator[tuple[str, dict[str, Any]]]:
-    if isinstance(type, list):
-        for each in type:
-            yield from _records(each)
-    elif isinstance(type, dict):
-        if type["type"] == "record":
-            yield f"{type['namespace']}.{type['name']}", type
-        inner = [field["type"] for field in type.get("fields", ())] + [
-            type[name] for name in ("items",) if name in type
-        ]
-        for each in inner:
-            yield from _records(each)
 
 
 DECODER = Decoder(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import lz4.frame
@@ -162,3 +163,17 @@ def claim_check_message(content: bytes) -> tuple[bytes | None, bytes]:
     document = json.loads(content)
     key = document["key"]
     return None if key is None else base64.b64decode(key), base64.b64decode(document["value"])
+
+
+HEADER = 5
+"""Bytes before a record of Avro: 0, and the schema's id."""
+
+
+def schema_text(message: bytes, schemas: Mapping[int, str]) -> str:
+    """Return the text of the schema that a message names; raises ValueError if it is not known."""
+    if len(message) < HEADER or message[0]:
+        raise ValueError("a byte 0 and the id of a schema are expected")
+    number = int.from_bytes(message[1:HEADER], "big")
+    if number not in schemas:
+        raise ValueError(f"schema {number} is not known; the schemas of its registry are needed")
+    return schemas[number]
