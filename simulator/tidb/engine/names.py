@@ -16,6 +16,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from msgspec import structs
+
 from simulator import tso
 from simulator.errors import SqlError
 from simulator.tidb import syntax
@@ -154,7 +156,7 @@ def _user_variable(name: str, scope: QueryScope) -> Expression:
     if kind in ("decimal", "timestamp", "time"):
         value = session.settings.variables.get(name)
         scale = 0 if value is None else len(value.partition(b".")[2])
-    return replace(like, evaluate=evaluate, scale=scale)
+    return structs.replace(like, evaluate=evaluate, scale=scale)
 
 
 def _text(value: bytes) -> str:
@@ -210,8 +212,8 @@ def _assigned(tree: syntax.AssignedVariable, scope: QueryScope) -> Expression:
 
         return compute
 
-    plain = replace(value, constant=None, is_constant=False, is_column=False, text=None, number=None)
-    return replace(plain, evaluate=assigned(value.evaluate))
+    plain = structs.replace(value, constant=None, is_constant=False, is_column=False, text=None, number=None)
+    return structs.replace(plain, evaluate=assigned(value.evaluate))
 
 
 def with_user_variable(settings: SqlSession, name: str, value: Expression, shown: str | None) -> SqlSession:
@@ -239,7 +241,7 @@ def _system_variable(tree: syntax.Variable, context: StatementContext) -> Expres
         return Expression(fixed(Decimal(setting)), "decimal", scale=6, is_constant=True)
     if PLAIN_NUMBER.fullmatch(setting) and not is_text(name):
         return number_value(setting)
-    return replace(text_value(setting), constant=None)
+    return structs.replace(text_value(setting), constant=None)
 
 
 def read_as_of(moment: syntax.Node | None, scope: QueryScope) -> None:

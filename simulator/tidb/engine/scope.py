@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, SequenceInfo, object_key
@@ -20,7 +22,7 @@ from simulator.tidb.engine.context import StatementContext, default_time_text
 from simulator.tidb.engine.session_functions import session_function
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.expressions.compile import Compilation, compile_function
-from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, fixed, null, replace
+from simulator.tidb.expressions.expression import Evaluate, Expression, Function, Row, fixed, null
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.trees import FUNCTIONS, TIDB_ONLY_FUNCTIONS
 from simulator.tidb.model.table import Column, Table

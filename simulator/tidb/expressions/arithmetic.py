@@ -12,6 +12,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from msgspec.structs import replace
+
 from simulator.errors import SqlError
 from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.expressions import numbers
@@ -29,7 +31,6 @@ from simulator.tidb.expressions.expression import (
     display_name,
     fixed,
     null,
-    replace,
 )
 from simulator.tidb.expressions.numbers import BOUNDS, EXACT, MOST, NAMES, WORD, bits, real_text, text_to_decimal
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
+from msgspec.structs import replace
 
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.kinds import Datum, Mode
@@ -44,7 +45,6 @@ from simulator.tidb.expressions.expression import (
     apply_in_context,
     null,
     real,
-    replace,
 )
 from simulator.tidb.expressions.json_documents import as_document
 from simulator.tidb.expressions.literals import column_value

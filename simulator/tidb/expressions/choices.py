@@ -8,6 +8,8 @@ from __future__ import annotations
 import operator as operators
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from simulator.tidb.expressions import numbers
 from simulator.tidb.expressions.collations import derive_collation
 from simulator.tidb.expressions.comparisons import comparison, of_today
@@ -37,7 +39,6 @@ from simulator.tidb.expressions.expression import (
     boolean,
     null,
     place,
-    replace,
     string,
 )
 from simulator.tidb.expressions.texts import as_bytes, collation_key

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from simulator.errors import SqlError
-from simulator.tidb.expressions.expression import CONNECTION_COLLATION, Expression, replace
+from simulator.tidb.expressions.expression import CONNECTION_COLLATION, Expression
 from simulator.tidb.model.types import CHARSETS
 
 EXPLICIT, NONE, IMPLICIT, SYSTEM, COERCIBLE, NUMERIC, IGNORABLE = range(7)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
+from msgspec.structs import replace
+
 from simulator.tidb.expressions.collations import derive_collation, with_explicit_collation
 from simulator.tidb.expressions.conversions import (
     as_number,
@@ -38,7 +40,6 @@ from simulator.tidb.expressions.expression import (
     apply,
     apply_in_context,
     fixed,
-    replace,
 )
 from simulator.tidb.expressions.json_documents import json_key, unquote_json
 from simulator.tidb.expressions.literals import number_value

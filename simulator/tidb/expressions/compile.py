@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.expressions.arithmetic import calculate, negate
@@ -30,7 +32,6 @@ from simulator.tidb.expressions.expression import (
     fixed,
     null,
     once,
-    replace,
 )
 from simulator.tidb.expressions.literals import literal_value, number_value
 from simulator.tidb.expressions.texts import like, regexp

@@ -12,6 +12,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from simulator.tidb.expressions import numbers
 from simulator.tidb.expressions.expression import (
     MAX_SHOWN,
@@ -28,7 +30,6 @@ from simulator.tidb.expressions.expression import (
     decimal,
     integer,
     once,
-    replace,
 )
 from simulator.tidb.expressions.numbers import (
     bits,

@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from simulator.errors import SqlError
 from simulator.tidb.errors import FunctionProblem, sql_error_with_text
 from simulator.tidb.model.types import ColumnType
@@ -96,8 +98,7 @@ MAX_DIGITS, MAX_SCALE = 65, 30
 """Digits of a decimal's type, and those behind its point (tidb pkg/types/mydecimal.go)."""
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """An expression that is compiled for the rows of a scope."""
 
     evaluate: Evaluate
@@ -154,14 +155,6 @@ class Expression:
     def digits_shown(self) -> int:
         """Digits behind the point that a client is shown."""
         return self.scale if self.shown_scale is None else self.shown_scale
-
-
-def replace(value: Expression, **changes: Any) -> Expression:
-    """Return an expression with other attributes: `dataclasses.replace`, in a tenth of its time."""
-    changed = object.__new__(Expression)
-    changed.__dict__.update(value.__dict__)
-    changed.__dict__.update(changes)
-    return changed
 
 
 @dataclass(frozen=True)

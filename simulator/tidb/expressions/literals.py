@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.expressions import numbers
@@ -24,7 +25,6 @@ from simulator.tidb.expressions.expression import (
     apply,
     fixed,
     null,
-    replace,
 )
 from simulator.tidb.expressions.numbers import real_text
 from simulator.tidb.functions.time_conversions import no_moment, parse_text

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from msgspec.structs import replace
+
 from simulator.tidb.expressions import numbers
 from simulator.tidb.expressions.conversions import SECOND, as_decimal, as_number, as_real, as_text, signed_bits
 from simulator.tidb.expressions.expression import (
@@ -25,7 +27,6 @@ from simulator.tidb.expressions.expression import (
     fixed,
     integer,
     null,
-    replace,
     string,
     value_for_errors,
 )

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from simulator.columns.row_image import NULL, SEPARATOR_BYTES
 from simulator.tidb.ddl.defaults import stored_value
 from simulator.tidb.model.table import Cells, Table, cached_by_table, visible_columns
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 import zlib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -273,7 +274,7 @@ def _compared(
                 parts.append(BELOW)
                 continue
             if value.kind == limit.kind == "string":
-                limit = replace(limit, collation=value.collation)
+                limit = structs.replace(limit, collation=value.collation)
             compared, constant = comparison_operands(value, limit, "<")
             parts.append(_sortable(constant((), _NO_STATEMENT)))
         row_parts.append(compared)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from simulator.errors import SqlError
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.relation import distinct_key, sort_key, sorted_by
@@ -31,7 +33,6 @@ from simulator.tidb.expressions.expression import (
     display_name,
     null,
     real,
-    replace,
 )
 from simulator.tidb.expressions.json_documents import as_json_item
 from simulator.tidb.functions.json_functions import json_merged, json_pair

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.filters import Filtered
@@ -36,7 +38,7 @@ from simulator.tidb.expressions.choices import common_type, convert_to
 from simulator.tidb.expressions.collations import union_collation, with_collation
 from simulator.tidb.expressions.comparisons import comparison_operands
 from simulator.tidb.expressions.conversions import as_text
-from simulator.tidb.expressions.expression import Evaluate, Expression, apply, replace
+from simulator.tidb.expressions.expression import Evaluate, Expression, apply
 from simulator.tidb.expressions.texts import as_blob
 from simulator.tidb.expressions.trees import strip_parentheses
 

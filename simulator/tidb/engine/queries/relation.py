@@ -16,20 +16,13 @@ from functools import cache, lru_cache, partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import UTC, StatementContext, time_zone
 from simulator.tidb.engine.scope import Field, Fields, QueryScope, map_expression
 from simulator.tidb.expressions.conversions import as_datetime, of_datetime
-from simulator.tidb.expressions.expression import (
-    Context,
-    Evaluate,
-    Expression,
-    Row,
-    apply,
-    apply_in_context,
-    place,
-    replace,
-)
+from simulator.tidb.expressions.expression import Context, Evaluate, Expression, Row, apply, apply_in_context, place
 from simulator.tidb.expressions.json_documents import json_key
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.over_columns import table_column

@@ -14,7 +14,7 @@ pkg/executor (TestSoftDeleteAffectedRowsAndStmtMessage), for the texts of errors
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from msgspec import structs
 
@@ -266,7 +266,7 @@ def point_cast(value: Expression, column: Column) -> Expression:
         return cast(value, f"{type.name.upper()}({digits})")
     if type.name == "timestamp":
         moment = cast(value, f"DATETIME({digits})")
-        return replace(moment, evaluate=apply_in_context(_in_range, moment.evaluate))
+        return structs.replace(moment, evaluate=apply_in_context(_in_range, moment.evaluate))
     return value
 
 
