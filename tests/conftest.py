@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import fast
+from support import budget
 from support.budget import Budget
 from support.cut_short import two_tables, whole
 from support.java_programs import debezium_reader, flink
@@ -93,7 +93,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the slow tests before `-m` selects. Of several processes each gets the longest groups first, so that they end
     together."""
-    fast.mark_slow_tests(items)
+    budget.mark_slow_tests(items)
     if "PYTEST_XDIST_WORKER" in os.environ:
         only_fast = config.option.markexpr == "not slow"
         length: Counter[str] = Counter()
@@ -135,13 +135,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
-    with fast.guarded(item):
+    with budget.guarded(item):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    with fast.guarded(item):
+    with budget.guarded(item):
         return (yield)
 
 

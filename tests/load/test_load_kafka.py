@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cut_short import DDL, OPTIONS, assert_load_is_whole, of, told_by
 from support.kafka_fixture import served, start_broker
-from support.load_told import DDL, OPTIONS, assert_nothing_is_lost, of, told
 from support.loads import PLAN, Run
 from support.playing import BY_KEY, play
 from support.processes import started, wait_until
@@ -90,8 +90,8 @@ def test_a_broker_that_is_killed_and_comes_back_has_all_of_the_stream(tmp_path: 
 
         assert time.monotonic() - began > AWAY and feed.restarting is not None
         feed.restarting.join()
-        expected = [told(each.partition, each.value) for each in messages]
-        assert_nothing_is_lost(of(f"kafka://{running.address}/broker-killed"), expected, [feed.watermark])
+        expected = [told_by(each.partition, each.value) for each in messages]
+        assert_load_is_whole(of(f"kafka://{running.address}/broker-killed"), expected, [feed.watermark])
 
 
 def test_a_run_that_was_killed_goes_on_where_all_was_acknowledged(kafka: str, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_run_that_was_killed_goes_on_where_all_was_acknowledged(kafka: str, tm
     assert last_ms > before["acknowledged_ms"] + 1000
     assert play(*command, "--fixtures", tmp_path / "out", "--duration", f"{last_ms}ms") == 0
     again_above = tso.compose(before["start_ms"] + before["acknowledged_ms"])
-    assert_nothing_is_lost(found, of(str(tmp_path / "out")), [again_above])
+    assert_load_is_whole(found, of(str(tmp_path / "out")), [again_above])
 
 
 @pytest.mark.parametrize("driver", ["kafka-python", "confluent"])

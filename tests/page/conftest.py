@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.page import CHROMIUM, Served
+from support.openapi import CHROMIUM, Served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

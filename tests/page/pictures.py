@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from playwright.sync_api import sync_playwright
-from support.page import CHROMIUM, Served
+from support.openapi import CHROMIUM, Served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab

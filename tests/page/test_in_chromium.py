@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.page import Served
+from support.openapi import Served
 
 from simulator.run.scenario import load
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.page import URI, Served
+from support.openapi import URI, Served
 
 from simulator import TiCDC
 from simulator.files import parse_toml

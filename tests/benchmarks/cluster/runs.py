@@ -12,7 +12,7 @@ from dataclasses import asdict
 from random import Random
 from typing import ClassVar
 
-from support.load_told import count, of
+from support.cut_short import count, of
 from support.processes import kill, members
 
 from cluster.faults import FAULTS, Fault, Harm

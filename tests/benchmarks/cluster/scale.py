@@ -17,7 +17,7 @@ from pathlib import Path
 
 from costs import MORE, snapshots
 from measuring import SPREAD, cpu_seconds, options
-from support.load_told import OPTIONS
+from support.cut_short import OPTIONS
 
 from cluster.machines import BROKERS, Machines
 from cluster.streams import call

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from support.cut_short import DDL, OPTIONS, Told, of
 from support.databases import Table, write
-from support.load_told import DDL, OPTIONS, Told, of
 from support.loads import PLAN
 from support.playing import BY_KEY
 
