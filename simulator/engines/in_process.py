@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from simulator.channel import DriverAddress
 from simulator.columns.change_frame import ORDER, PLACED_ROWS, ROW_CHANGES, ROW_DIFFERENCES, Ints, ints
 from simulator.engines import stages
+from simulator.engines.tasks import TaskReport
 from simulator.engines.tasks.bootstraps import sends_bootstraps, table_rows
 from simulator.engines.tasks.messages import first_rows, with_schemas
 from simulator.engines.tasks.progress import EarlyEnd, report_reading
 from simulator.engines.tasks.send import SendingTask, send
-from simulator.engines.tasks.task import TaskReport
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError, UserError
 from simulator.signals import StopRequest, stop_gracefully

@@ -16,7 +16,6 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
@@ -29,13 +28,21 @@ from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import Batches, SharedValues, map_in_arrow, value_by_number
-from simulator.engines.spark.key_order import OrderedRows, RowOrder, claimed, in_order, key_order, tell_all
+from simulator.engines.spark.key_order import (
+    ListAccumulator,
+    OrderedRows,
+    RowOrder,
+    claimed,
+    in_order,
+    key_order,
+    tell_all,
+)
+from simulator.engines.tasks import TaskReport, TaskSpec
 from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.bootstraps import TABLE_ROWS, merged_rows, sends_bootstraps, table_rows
 from simulator.engines.tasks.messages import FIRST_ROWS, first_rows, with_schemas
 from simulator.engines.tasks.progress import report_reading
 from simulator.engines.tasks.send import SendingTask, send
-from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
@@ -94,7 +101,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
         spark.conf.set(ADAPTIVE, "false")
     _limit_batches(spark, work)
     placing = RowPlacement(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
-    reported = spark.sparkContext.accumulator(list[Reported](), Reports())
+    reported = spark.sparkContext.accumulator(list[Reported](), ListAccumulator[Reported]())
     with key_order(spark, work.comparison) as order, _barrier_server(spark, work, tasks) as barrier:
         rows = snapshot_rows(spark, work.before, work.after, placing, work.spec.progress, reported.add, order)
         differing = differing_rows(pair_images(rows, work.comparison, work.shuffles == 1))
@@ -362,16 +369,6 @@ def _sending(batches: Batches, rows: OrderedRows, spec: TaskSpec, tasks: int) ->
         if report.stopped is not None and not spec.erasable:
             raise report.stopped[1]
     yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(report)]})
-
-
-class Reports(AccumulatorParam[list[Reported]]):
-    """Accumulates the reports of the tasks that read."""
-
-    def zero(self, value: list[Reported]) -> list[Reported]:
-        return []
-
-    def addInPlace(self, value1: list[Reported], value2: list[Reported]) -> list[Reported]:
-        return value1 + value2
 
 
 def _refuse_duplicates(spark: SparkSession, work: Work, reported: Sequence[Reported]) -> None:

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.change_frame import PLACED_ROWS, SLICED_ROWS, Ints, by_table, ints
 from simulator.engines.stages import RowRules, destinations
+from simulator.engines.tasks import TaskReport, TaskSpec
 from simulator.engines.tasks.send import FaultPipeline, OnComplete
-from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import SnapshotError
 from simulator.sources.diff import Comparison, OlderRows
 from simulator.sources.snapshots import FilePiece, PhysicalTable, TableScan, state_batches

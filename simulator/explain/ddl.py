@@ -12,8 +12,14 @@ from simulator.errors import DdlError, EncodeError
 from simulator.explain.table import TableDifference, schema_changes
 from simulator.limits import counted, noun
 from simulator.releases import Release
-from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement
-from simulator.run.plan.table_infos import TableIds, follow_jobs
+from simulator.run.plan.statements import (
+    IN_SCRIPT,
+    AppliedStatement,
+    EmittedJob,
+    PendingStatement,
+    TableIds,
+    follow_jobs,
+)
 from simulator.sources.snapshots import FIRST_ID
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from simulator import limits, tso
 from simulator.columns.change_frame import DDL, ROW, Ints, ints
-from simulator.engines.tasks.task import TaskSpec
+from simulator.engines.tasks import TaskSpec
 from simulator.errors import did_you_mean
 from simulator.faults.fault import (
     FOR_KEY,

@@ -18,8 +18,8 @@ import pyarrow as pa
 from simulator import limits, tso
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import BOOTSTRAP, DDL, ROW, WATERMARK, Ints, ints, with_column
+from simulator.engines.tasks import TaskSpec
 from simulator.engines.tasks.messages import FlushMessages
-from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import UserError, mask_secrets
 from simulator.releases import Release
 from simulator.settings import DURATION, TEXT, Key, to_count, to_duration_ms, to_text

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import ROW, WATERMARK, ints
+from simulator.engines.tasks import TaskSpec
 from simulator.engines.tasks.messages import FlushMessages, encode_flush
 from simulator.engines.tasks.send import EventGroup
-from simulator.engines.tasks.task import TaskSpec
 from simulator.faults import FAULTS
 from simulator.faults.fault import (
     ActiveFault,

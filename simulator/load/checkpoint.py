@@ -14,7 +14,7 @@ from typing import Any
 from simulator import tso
 from simulator.columns.hashing import SumsByKind, read_sums
 from simulator.generate.changes.transactions import Segment
-from simulator.load.epochs.epochs import PreparedLoad
+from simulator.load.epochs import PreparedLoad
 from simulator.run.checkpoint import changefeed_identity, short_hash
 from simulator.ticdc.dispatch.partitions import Destinations
 

@@ -1,7 +1,8 @@
 """The driver's side of a load run: hands out windows one after the other, and sends the control events between them.
 
-The rows of a window are acknowledged before the checkpoint is written. The checkpoint is written before the statements
-and the watermark are sent. These are acknowledged before the next window is handed out.
+The rows of a window are acknowledged before the checkpoint is written, from which another run can go on (`checkpoint.json`
+in the directory of `--checkpoint`). The checkpoint is written before the statements and the watermark are sent. These are
+acknowledged before the next window is handed out.
 """
 
 from __future__ import annotations
@@ -9,30 +10,94 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, dataclass, field, replace
+from operator import add
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from simulator import tso
 from simulator.columns.change_frame import DDL, ints
-from simulator.columns.hashing import ChangeSums, add_sums, sums_by_kind, sums_of_kinds
+from simulator.columns.hashing import ChangeSums, SumsByKind, add_sums, read_sums, sums_by_kind, sums_of_kinds
+from simulator.engines.tasks import TaskReport
 from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.progress import POLL_SECONDS, Reporter
 from simulator.engines.tasks.send import SinkInput, messages_of
-from simulator.engines.tasks.task import TaskReport
 from simulator.errors import DeliveryError
-from simulator.load.checkpoint import LoadCheckpoint, SentTotals
-from simulator.load.epochs.epochs import SchemaEpoch, Window, epoch_control_events
+from simulator.generate.changes.transactions import Segment
+from simulator.load.epochs import PreparedLoad, SchemaEpoch, Window, epoch_control_events
 from simulator.load.scheduler import ScheduledWindow, WindowScheduler
 from simulator.load.sender import WindowSender
 from simulator.load.statistics import SentWindow
-from simulator.run.checkpoint import CheckpointFile, resume_hint
+from simulator.run.checkpoint import CheckpointFile, changefeed_identity, resume_hint, short_hash
 from simulator.signals import StopRequest
-from simulator.sinks.latencies import Latencies
-from simulator.sinks.records import DeliveryReport, Sink, require_delivered
+from simulator.sinks.records import DeliveryReport, Latencies, Sink, require_delivered
+from simulator.ticdc.dispatch import Destinations
 from simulator.tso import compose
 
 Observer = Callable[[SentWindow], None]
+
+LAST_MS = 1 << 45
+"""The upper limit of a position: a TSO has 46 bits for milliseconds since 1970."""
+
+LONGEST_RATES = 60
+"""Rates with more characters are recorded as a hash."""
+
+
+@dataclass(frozen=True)
+class SentTotals:
+    """What a run has sent since it began, the parts before a restart included."""
+
+    rows: int = 0
+    messages: int = 0
+    bytes: int = 0
+    """Of keys and values of the rows' messages."""
+
+    windows: int = 0
+
+    def __add__(self, other: SentTotals) -> SentTotals:
+        return SentTotals(*map(add, astuple(self), astuple(other)))
+
+
+@dataclass(frozen=True)
+class LoadCheckpoint:
+    """The position of a load run."""
+
+    run: Mapping[str, str]
+    """The identity of the run (`load_identity`)."""
+
+    start_ms: int
+    """The stream's start, in milliseconds since 1970."""
+
+    acknowledged_ms: int = 0
+    """Simulated milliseconds since the stream's start. All rows below are acknowledged."""
+
+    statements: int = 0
+    """The number of statements at this position that have been sent."""
+
+    totals: SentTotals = field(default_factory=SentTotals)
+    sums: SumsByKind | None = None
+    """Of the row changes that were sent; None if not all of them were summed."""
+
+    @property
+    def watermark(self) -> int:
+        """The TSO up to which everything is acknowledged."""
+        return tso.compose(self.start_ms + self.acknowledged_ms)
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> LoadCheckpoint:
+        """Read the fields; raise ValueError for numbers that no run writes."""
+        if not 0 <= int(document["acknowledged_ms"]) < LAST_MS or int(document["statements"]) < 0:
+            raise ValueError("nobody wrote that")
+        return cls(
+            {str(name): str(value) for name, value in document["run"].items()},
+            int(document["start_ms"]),
+            int(document["acknowledged_ms"]),
+            int(document["statements"]),
+            SentTotals(**document["totals"]),
+            None if document["sums"] is None else read_sums(document["sums"]),
+        )
 
 
 class Feed:
@@ -262,3 +327,22 @@ def _count_by_partition(
         (to.topics[topic], partition): (count, messages[topic, partition], sizes[topic, partition])
         for (topic, partition), count in sorted(rows.items())
     }
+
+
+def load_identity(prepared: PreparedLoad, to: Destinations) -> dict[str, str]:
+    """Return everything that decides what a run sends, by the names that a message about a difference uses."""
+    load, rules = prepared.load, prepared.rules
+    rates = ", ".join(map(_rate, prepared.stream.segments))
+    return {
+        "plan": short_hash(load.text or repr(load)),
+        "--seed": str(load.model.seed),
+        "--rate": rates if len(rates) <= LONGEST_RATES else short_hash(rates),
+        "--start-ts": str(tso.compose(prepared.start_ms)),
+        **changefeed_identity(rules.release, rules.changefeed, dict(zip(to.topics, to.counts, strict=True))),
+    }
+
+
+def _rate(segment: Segment) -> str:
+    ramp = f"..{segment.last:g}" if segment.last != segment.first else ""
+    again = f" again every {segment.again_ms}ms" if segment.again_ms else ""
+    return (f"{segment.from_ms}ms:" if segment.from_ms else "") + f"{segment.first:g}{ramp} rows/s{again}"

@@ -31,10 +31,10 @@ from simulator.engines.spark.frames import map_in_arrow
 from simulator.engines.spark.internals import slots
 from simulator.engines.spark.session import wait_for_executors
 from simulator.engines.spark.workers import MODULE
+from simulator.engines.tasks import TaskReport
 from simulator.engines.tasks.progress import Reporter
-from simulator.engines.tasks.task import TaskReport
 from simulator.errors import DeliveryError
-from simulator.load.epochs.epochs import SchemaEpoch, Window
+from simulator.load.epochs import SchemaEpoch, Window
 from simulator.load.feed import Feed
 from simulator.load.sender import WindowSender
 from simulator.load.windows import table_destinations

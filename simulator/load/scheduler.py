@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from simulator.load.epochs.epochs import Pace
+from simulator.load.epochs import Pace
 from simulator.load.lag_search import RateSearch
 from simulator.load.rates import RateSegments
 from simulator.load.statistics import SentWindow

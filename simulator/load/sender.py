@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import Ints
+from simulator.engines.tasks import TaskReport, TaskSpec
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.engines.tasks.progress import POLL_SECONDS, Reporter
 from simulator.engines.tasks.send import SinkInput, messages_of
-from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.generate.changes.transactions import Segment
-from simulator.load.epochs.epochs import Pace, PreparedLoad, Window, schema_epochs
+from simulator.load.epochs import Pace, PreparedLoad, Window, schema_epochs
 from simulator.load.windows import window_rows
 from simulator.run.outputs import Output
 from simulator.signals import StopRequest

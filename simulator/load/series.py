@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.load.statistics import SentWindow
-from simulator.sinks.latencies import Latencies
+from simulator.sinks.records import Latencies
 
 POINTS = 3600
 

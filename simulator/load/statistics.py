@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
-from simulator.sinks.latencies import Latencies
+from simulator.sinks.records import Latencies
 
 RECENT_SECONDS = 10.0
 """Seconds."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from simulator import tso
 from simulator.columns.hashing import ChangeSums
-from simulator.load.epochs.epochs import EpochTable, PreparedLoad, SchemaEpoch, jobs_until, schema_epochs
+from simulator.load.epochs import EpochTable, PreparedLoad, SchemaEpoch, jobs_until, schema_epochs
 from simulator.load.load_plan import LoadPlan
 from simulator.run.outputs import Output
 from simulator.sources.snapshots.written import table_file

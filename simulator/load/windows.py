@@ -19,11 +19,11 @@ from simulator.columns.cells import binary, buffers, fixed, stored_buffers
 from simulator.columns.change_frame import Ints, by_table, ints, picked
 from simulator.engines import stages
 from simulator.engines.stages import RowRules
-from simulator.engines.tasks.task import TaskSpec
+from simulator.engines.tasks import TaskSpec
 from simulator.errors import UserError
 from simulator.generate.changes.stream import Stream
 from simulator.generate.model import TableRows
-from simulator.load.epochs.epochs import EpochTable, SchemaEpoch, Window
+from simulator.load.epochs import EpochTable, SchemaEpoch, Window
 from simulator.sources.snapshots.pieces import locate_rows
 from simulator.ticdc import key_bytes, split
 from simulator.ticdc.dispatch.dispatchers import ROW_ID

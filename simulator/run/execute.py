@@ -26,8 +26,8 @@ from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.columns.hashing import ChangeSums, merged_sums, sums_of_kinds
 from simulator.engines import in_process
 from simulator.engines.stages import RowRules
+from simulator.engines.tasks import TaskReport
 from simulator.engines.tasks.progress import Reporter
-from simulator.engines.tasks.task import TaskReport
 from simulator.engines.work import Engine, Work
 from simulator.errors import DeliveryError, EncodeError
 from simulator.faults.pipeline import InjectedFaults, Injection

@@ -24,6 +24,7 @@ from simulator.releases import Release
 from simulator.run.execute import PlannedRun
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan, assemble_plan
+from simulator.run.plan.statements import ids_of
 from simulator.run.plan.step import (
     ChangefeedStopped,
     PlanContext,
@@ -33,7 +34,6 @@ from simulator.run.plan.step import (
     joined,
     starting,
 )
-from simulator.run.plan.table_infos import ids_of
 from simulator.run.steps.execution import apply_events, execute_statement, with_upstream
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules

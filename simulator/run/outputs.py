@@ -16,8 +16,8 @@ import numpy as np
 
 from simulator import signals
 from simulator.columns.change_frame import Ints
+from simulator.engines.tasks import TaskSpec
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl, WatermarkSchedule
-from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import DeliveryError
 from simulator.releases import Release
 from simulator.run.plan import Plan

@@ -19,7 +19,7 @@ from simulator.channel import LOOPBACK, DriverAddress, DriverHost, TaskServer
 from simulator.errors import DeliveryError
 from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.memory import SynchronousSink
-from simulator.sinks.records import DeliveryReport, PartitionRecords, Records
+from simulator.sinks.records import DeliveryReport, PartitionRecords, Records, WaitListener, ignore_waiting
 
 SHOWN = b"."
 """The driver's answer to a task when everything has been shown."""
@@ -30,9 +30,8 @@ REFUSED = "standard output takes no more"
 class ConsoleSink(SynchronousSink):
     """The task's side: sends an Arrow stream of records in the form of Spark's Kafka source."""
 
-    def __init__(self, driver: DriverAddress, topics: Sequence[str]) -> None:
-        super().__init__()
-        self._topics = list(topics)
+    def __init__(self, driver: DriverAddress, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> None:
+        super().__init__(driver, topics)
         try:
             self._socket = driver.connect()
         except OSError as error:

@@ -9,17 +9,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from simulator import tso
-from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import (
     DeliveryReport,
+    Latencies,
     PartitionCounter,
     PartitionCounters,
     PartitionRecords,
     Records,
     Sink,
+    WaitListener,
     by_partition,
+    ignore_waiting,
     sizes,
 )
 
@@ -49,7 +52,10 @@ class SynchronousSink(ABC):
     in_flight = 0
     resent = 0
 
-    def __init__(self) -> None:
+    def __init__(
+        self, settings: Any = None, topics: Sequence[str] = (), waiting: WaitListener = ignore_waiting
+    ) -> None:
+        self._settings, self._topics = settings, topics
         self._counters = PartitionCounters()
 
     @property
@@ -108,17 +114,12 @@ class CountingSink(SynchronousSink):
 
 
 class MemorySink(SynchronousSink):
-    """Appends records to the caller's list, for examples and tests; the offsets of a partition start at 0."""
-
-    def __init__(self, messages: list[Message], topics: Sequence[str]) -> None:
-        super().__init__()
-        self._messages = messages
-        self._topics = topics
+    """Appends records to the caller's list, its settings, for examples and tests; the offsets of a partition start at 0."""
 
     def _deliver(self, run: PartitionRecords, offset: int) -> None:
         rows = run.records
         columns = (column.to_pylist() for column in (rows.commit_ts, rows.key, rows.value))
-        self._messages += (
+        self._settings += (
             Message(self._topics[run.topic], run.partition, offset + number, *fields)
             for number, fields in enumerate(zip(*columns, strict=True))
         )

@@ -20,13 +20,15 @@ from simulator.columns.cells import stored_buffers
 from simulator.columns.change_frame import Ints, by_table, picked_values
 from simulator.releases import Release
 from simulator.sinks.external_storage import ExternalStorage, reason
-from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import (
     CUT_SHORT,
     INDEX_ONLY,
     DeliveryReport,
+    Latencies,
     PartitionCounters,
     Records,
+    WaitListener,
+    ignore_waiting,
     positions_by_partition,
 )
 from simulator.ticdc.changefeed import Storage
@@ -68,7 +70,9 @@ class StorageSink:
 
     resent = 0
 
-    def __init__(self, settings: StorageSettings) -> None:
+    def __init__(
+        self, settings: StorageSettings, topics: Sequence[str] = (), waiting: WaitListener = ignore_waiting
+    ) -> None:
         self._settings, self._layout, self._release = settings, settings.storage, settings.release
         self._files = ExternalStorage(settings.storage.uri, "sink-uri")
         self._counters = PartitionCounters()

@@ -22,8 +22,8 @@ from simulator.errors import DeliveryError, UserError
 from simulator.reader.truth_metadata import TruthMetadata
 from simulator.run.outputs import codec_options
 from simulator.run.plan import Plan
-from simulator.run.plan.snapshot_pairs import SnapshotPair, renamed_tables, spelled_name
-from simulator.run.plan.statements import EmittedJob
+from simulator.run.plan.snapshot_pairs import SnapshotPair, spelled_name
+from simulator.run.plan.statements import EmittedJob, renamed_tables
 from simulator.run.plan.step import RunPosition
 from simulator.run.plan.upstream_rows import as_snapshot
 from simulator.run.steps.execution import is_replicated, makes_ineligible

@@ -19,8 +19,7 @@ from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.engines import stages
 from simulator.errors import UserError, shortened
 from simulator.run.plan import Plan
-from simulator.run.plan.snapshot_pairs import renamed_tables
-from simulator.run.plan.statements import EmittedJob
+from simulator.run.plan.statements import EmittedJob, renamed_tables
 from simulator.run.plan.step import PlanContext, RunPosition
 from simulator.run.plan.upstream_rows import read_rows, still_unread
 from simulator.run.steps.execution import is_replicated, with_upstream

@@ -9,8 +9,8 @@ from simulator.reader import decode as reading
 from simulator.reader.decode import DECODERS
 from simulator.reader.truth_metadata import IGNORED, ExpectedStatement
 from simulator.releases import Release
-from simulator.run.plan.snapshot_pairs import renamed_tables, spelled_name
-from simulator.run.plan.statements import EmittedJob
+from simulator.run.plan.snapshot_pairs import spelled_name
+from simulator.run.plan.statements import EmittedJob, renamed_tables
 from simulator.run.steps.execution import is_replicated
 from simulator.ticdc.cloud_storage import schema_event_file, schema_events
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent

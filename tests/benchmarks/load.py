@@ -21,9 +21,8 @@ import numpy as np
 import pyarrow as pa
 from measuring import in_turn, options
 
-from simulator.load import plan_file, rates
-from simulator.load.epochs import epochs
-from simulator.load.epochs.epochs import Pace, SchemaEpoch, Window
+from simulator.load import epochs, plan_file, rates
+from simulator.load.epochs import Pace, SchemaEpoch, Window
 from simulator.load.sender import QueueItem, WindowSender, send_window, window_messages
 from simulator.load.windows import window_rows
 from simulator.releases import V8_5

@@ -20,13 +20,12 @@ from plotly.offline import get_plotlyjs
 from simulator.cli import page as pages
 from simulator.cli.load import display, report, summary
 from simulator.cli.load.display import ReportOptions, open_metrics, show_progress
-from simulator.cli.load.metrics import Metrics
-from simulator.cli.load.monitor import LoadMonitor, Setup
+from simulator.cli.load.monitor import LoadMonitor, Metrics, Setup
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.errors import DeliveryError, UserError
 from simulator.load.lag_search import LagSample, SearchResult
 from simulator.load.statistics import LoadStatus, SentWindow
-from simulator.sinks.latencies import Latencies
+from simulator.sinks.records import Latencies
 
 NASTY = "shop.<b>&\x1b[31m"
 

@@ -13,8 +13,7 @@ from support.loads import CANAL, DDL, OPEN, PLAN, Run
 from simulator import tso
 from simulator.columns.hashing import sums_by_kind
 from simulator.errors import DeliveryError, SimulatorError, UserError
-from simulator.load.checkpoint import LoadCheckpoint
-from simulator.load.feed import Feed
+from simulator.load.feed import Feed, LoadCheckpoint
 from simulator.load.statistics import SentWindow
 from simulator.reader.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.run import checkpoint

@@ -24,7 +24,7 @@ from support.processes import started, wait_until
 
 from simulator import tso
 from simulator.broker import server as broker
-from simulator.load.epochs.epochs import Pace, Window
+from simulator.load.epochs import Pace, Window
 from simulator.load.feed import Feed
 from simulator.load.statistics import SentWindow
 from simulator.reader.records import read_records

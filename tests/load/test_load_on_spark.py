@@ -16,7 +16,7 @@ from support.loads import CANAL, DDL, PLAN, Run
 from support.processes import children, living
 
 from simulator.errors import DeliveryError
-from simulator.load.epochs.epochs import Pace, Window, schema_epochs
+from simulator.load.epochs import Pace, Window, schema_epochs
 from simulator.load.feed import Feed
 from simulator.load.statistics import SentWindow
 from simulator.run.outputs import FilesOutput, Output

@@ -13,7 +13,7 @@ from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
 from simulator.load.series import LoadSeries, columns
 from simulator.load.statistics import LoadStatistics, RateCheck, RecentRates, SentWindow
-from simulator.sinks.latencies import Latencies
+from simulator.sinks.records import Latencies
 
 START = 1_700_000_000.0
 

@@ -18,7 +18,7 @@ from support.loads import OPEN, Run, window
 from simulator.columns.change_frame import DELETE, EVENTS, INSERT
 from simulator.errors import UserError
 from simulator.load import windows as rows_module
-from simulator.load.epochs.epochs import SchemaEpoch, Window
+from simulator.load.epochs import SchemaEpoch, Window
 from simulator.load.windows import window_rows
 from simulator.releases import V8_5, Release
 from simulator.releases.release import find

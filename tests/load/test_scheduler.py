@@ -13,7 +13,7 @@ from simulator.load import rates
 from simulator.load.lag_search import LagSample, RateSearch
 from simulator.load.scheduler import PaceSegment, ScheduledWindow, WindowScheduler, pace_at, pace_segments
 from simulator.load.statistics import SentWindow
-from simulator.sinks.latencies import Latencies
+from simulator.sinks.records import Latencies
 
 PACED, UNPACED = (PaceSegment(0, True),), (PaceSegment(0, False),)
 

@@ -12,7 +12,7 @@ from support.loads import AUDIT, CANAL, CUSTOMER, KINDS, Run, shop_plan
 from simulator import tso
 from simulator.columns.change_frame import DDL, ints
 from simulator.errors import UserError
-from simulator.load.epochs.epochs import EpochTable, SchemaEpoch, epoch_control_events
+from simulator.load.epochs import EpochTable, SchemaEpoch, epoch_control_events
 from simulator.releases.release import parse_release
 from simulator.tso import compose
 

@@ -13,11 +13,11 @@ from support.playing import BY_KEY
 
 from simulator import tso
 from simulator.columns.change_frame import INSERT
+from simulator.engines.tasks import TaskReport
 from simulator.engines.tasks.messages import FlushMessages
-from simulator.engines.tasks.task import TaskReport
 from simulator.errors import UserError
 from simulator.load import sender as sender_module
-from simulator.load.epochs.epochs import Pace, SchemaEpoch, Window
+from simulator.load.epochs import Pace, SchemaEpoch, Window
 from simulator.load.sender import WindowSender, send_window, window_messages
 from simulator.signals import StopRequest
 from simulator.sinks.memory import MemorySink, Message

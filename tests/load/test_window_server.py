@@ -13,9 +13,9 @@ import pytest
 from support.loads import Run
 
 from simulator.channel import DriverHost
-from simulator.engines.tasks.task import TaskReport
+from simulator.engines.tasks import TaskReport
 from simulator.errors import DeliveryError
-from simulator.load.epochs.epochs import Pace, SchemaEpoch, Window
+from simulator.load.epochs import Pace, SchemaEpoch, Window
 from simulator.load.feed import Feed
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.sinks.latencies import GROWTH, Latencies, LatencyRecorder
+from simulator.sinks.records import GROWTH, Latencies, LatencyRecorder
 
 SECONDS = st.lists(st.floats(0.0, 1000.0), max_size=40)
 

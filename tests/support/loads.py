@@ -7,10 +7,9 @@ from pathlib import Path
 
 from simulator.engines.tasks.messages import encode_flush
 from simulator.engines.tasks.send import flusher
-from simulator.load import plan_file, rates
-from simulator.load.checkpoint import LoadCheckpoint, load_identity
-from simulator.load.epochs import epochs
-from simulator.load.epochs.epochs import Pace, PreparedLoad, SchemaEpoch, Window
+from simulator.load import epochs, plan_file, rates
+from simulator.load.epochs import Pace, PreparedLoad, SchemaEpoch, Window
+from simulator.load.feed import LoadCheckpoint, load_identity
 from simulator.load.load_plan import STATEMENT_KINDS, LoadPlan
 from simulator.load.scheduler import PaceSegment, WindowScheduler
 from simulator.load.sender import window_messages

@@ -13,8 +13,7 @@ from simulator import releases, tso
 from simulator.channel import DriverAddress
 from simulator.cli import truth as truths
 from simulator.cli.load.display import ReportOptions, open_metrics, read_report_options, show_progress
-from simulator.cli.load.metrics import Metrics
-from simulator.cli.load.monitor import LoadMonitor, Setup
+from simulator.cli.load.monitor import LoadMonitor, Metrics, Setup
 from simulator.cli.load.options import check, file_of, master_of, search_of, settings_of
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
@@ -26,10 +25,9 @@ from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, uri_without_secrets
 from simulator.load import rates, truth
-from simulator.load.checkpoint import LoadCheckpoint, load_identity
-from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
+from simulator.load.epochs import PreparedLoad, prepare_load, schema_epochs
 from simulator.load.epochs.possible import first_impossible, require_possible
-from simulator.load.feed import Feed, Observer
+from simulator.load.feed import Feed, LoadCheckpoint, Observer, load_identity
 from simulator.load.lag_search import RateSearch
 from simulator.load.load_plan import LoadPlan
 from simulator.load.plan_file import load_plan as read_plan

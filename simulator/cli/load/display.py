@@ -14,8 +14,7 @@ from typing import Any
 
 from simulator import tso
 from simulator.cli.load import summary
-from simulator.cli.load.metrics import LOOPBACK, Metrics
-from simulator.cli.load.monitor import LoadMonitor, Setup
+from simulator.cli.load.monitor import LOOPBACK, LoadMonitor, Metrics, Setup
 from simulator.cli.output import warn
 from simulator.cli.run_report import silence
 from simulator.cli.terminal import PLAIN, StatusLine

@@ -18,7 +18,7 @@ from simulator.cli.terminal import Terminal
 from simulator.cli.user_files import JSON_MARK
 from simulator.limits import counted, sized
 from simulator.load.series import columns
-from simulator.sinks.latencies import Latencies
+from simulator.sinks.records import Latencies
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from io import BufferedIOBase
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +49,8 @@ from simulator.sources.precedence import (
 TIMES = pa.schema([("row_hash", pa.int64()), ("slot", pa.int64())])
 """The times of the rows of a move; the driver answers with a batch for each move."""
 
+Told = TypeVar("Told")
+
 HELD = 1 << 21
 """Claims in memory, with about 60 MB."""
 
@@ -74,7 +77,7 @@ def key_order(spark: SparkSession, comparison: Comparison) -> Iterator[RowOrder 
         yield None
         return
     times = _Times(comparison)
-    told = spark.sparkContext.accumulator(times, Told())
+    told = spark.sparkContext.accumulator(times, ListAccumulator[pa.RecordBatch]())
     server = TaskServer(times.serve, driver_host(str(spark.sparkContext.master)))
     try:
         yield RowOrder(told, server.driver)
@@ -88,13 +91,13 @@ def key_order(spark: SparkSession, comparison: Comparison) -> Iterator[RowOrder 
         told.value = []  # Spark keeps accumulators as long as the process lives.
 
 
-class Told(AccumulatorParam[list[pa.RecordBatch]]):
-    """Extends a list in tasks, and `_Times` in the driver."""
+class ListAccumulator(AccumulatorParam[list[Told]]):
+    """Extends a list in tasks, and the given one in the driver."""
 
-    def zero(self, value: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    def zero(self, value: list[Told]) -> list[Told]:
         return []
 
-    def addInPlace(self, value1: list[pa.RecordBatch], value2: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    def addInPlace(self, value1: list[Told], value2: list[Told]) -> list[Told]:
         value1.extend(value2)
         return value1
 

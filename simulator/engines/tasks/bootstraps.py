@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import BOOTSTRAP, EVENTS, ROW, Ints, ints, picked
-from simulator.engines.tasks.task import TaskSpec
+from simulator.engines.tasks import TaskSpec
 from simulator.ticdc.codecs import CODECS
 from simulator.tso import LOGICAL_BITS, compose
 

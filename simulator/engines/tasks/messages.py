@@ -31,7 +31,7 @@ from simulator.columns.change_frame import (
     picked_values,
 )
 from simulator.columns.hashing import BOOTSTRAPS, KINDS, ChangeSums, fingerprints, merged_sums, sums_by_group
-from simulator.engines.tasks.task import TaskSpec
+from simulator.engines.tasks import TaskSpec
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.sinks.records import Records, part, take

@@ -20,12 +20,12 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import ints
 from simulator.columns.hashing import ChangeSum, add_sums, sums_by_kind
+from simulator.engines.tasks import TaskReport, TaskSpec
 from simulator.engines.tasks.barriers import BarrierClient, phases
 from simulator.engines.tasks.bootstraps import Bootstraps, with_bootstraps
 from simulator.engines.tasks.control_events import merge
 from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush, sum_rows
 from simulator.engines.tasks.progress import EarlyEnd, Reporter, pace
-from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import DeliveryError, EncodeError
 from simulator.signals import StopRequest
 from simulator.sinks import SINKS, claim_check

@@ -15,7 +15,7 @@ from simulator.columns.hashing import SumsByKind, sums_by_kind
 from simulator.engines.tasks.control_events import ControlEvents
 from simulator.errors import EncodeError
 from simulator.releases import Release
-from simulator.sinks.latencies import Latencies
+from simulator.sinks.records import Latencies
 from simulator.sources.snapshots.pieces import PhysicalTable
 from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import CodecOptions, DdlEvent

@@ -16,9 +16,9 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.change_frame import ints
 from simulator.engines.stages import RowRules
+from simulator.engines.tasks import TaskSpec
 from simulator.engines.tasks.control_events import PlacedDdl, WatermarkSchedule
 from simulator.engines.tasks.messages import with_schemas_of
-from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import UserError
 from simulator.generate.changes.stream import Stream
 from simulator.generate.changes.transactions import Segment

@@ -13,7 +13,7 @@ from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.generate.model import TableRows
 from simulator.generate.values.table_values import TableValues, require_unique
-from simulator.load.epochs.epochs import PreparedLoad, plan_states
+from simulator.load.epochs import PreparedLoad, plan_states
 from simulator.load.epochs.states import PlanState
 from simulator.load.load_plan import TRUNCATE
 from simulator.sources.snapshots.pieces import PlacedTable, locate_rows

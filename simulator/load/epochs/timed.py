@@ -23,8 +23,8 @@ from simulator.load.epochs.states import (
 )
 from simulator.load.load_plan import LoadPlan, TimedStatement
 from simulator.run import plan as plans
-from simulator.run.plan.snapshot_pairs import emptied_partitions, renamed_tables
-from simulator.run.plan.statements import EmittedJob
+from simulator.run.plan.snapshot_pairs import emptied_partitions
+from simulator.run.plan.statements import EmittedJob, renamed_tables
 from simulator.run.plan.step import RunPosition
 from simulator.run.plan.versions import EVERYTHING
 from simulator.ticdc import dispatch

@@ -16,8 +16,8 @@ from simulator.engines.tasks.control_events import WatermarkSchedule
 from simulator.errors import UserError, shortened
 from simulator.faults.fault import Fault
 from simulator.releases import Release
-from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, renamed_tables, spelled_name, tables_with_row_ids
-from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
+from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, spelled_name, tables_with_row_ids
+from simulator.run.plan.statements import AMONG_ROWS, EmittedJob, renamed_tables
 from simulator.run.plan.step import (
     ChangefeedStopped,
     PlanContext,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.errors import UserError
-from simulator.run.plan.statements import AppliedStatement
+from simulator.run.plan.statements import AppliedStatement, renamed_tables
 from simulator.run.plan.versions import EVERYTHING
 from simulator.sources.key_order import computable_keys
 from simulator.sources.row_changes import ChangePeriod
@@ -108,12 +108,6 @@ def table_origins(applied: Iterable[tuple[AppliedStatement, Job]]) -> dict[Name,
                 origin = before.get(old, TableOrigin(old)) if old else TableOrigin(None)
                 origins[new] = replace(origin, emptied=origin.emptied | emptied_partitions(statement.statement))
     return origins
-
-
-def renamed_tables(job: Job) -> dict[Name, Name]:
-    """Return the tables of a job: new names by old ones, which are equal unless the job renames the table."""
-    names = [(job.schema, table.name) for table in job.tables] or [(job.schema, job.table)]
-    return dict(job.renames or zip(names, names, strict=True))
 
 
 def spelled_name(catalog: Catalog, name: Name) -> Name | None:

@@ -13,10 +13,20 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns.change_frame import Ints, row_changes_schema
 from simulator.errors import DdlError, SqlError
-from simulator.run.plan.snapshot_pairs import renamed_tables
-from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement, emit_jobs
+from simulator.run.plan.statements import (
+    FIRST_OTHER_ID,
+    IN_SCRIPT,
+    AppliedStatement,
+    EmittedJob,
+    PendingStatement,
+    TableIds,
+    emit_jobs,
+    follow_jobs,
+    ids_of,
+    renamed_tables,
+    stamp_versions,
+)
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult
-from simulator.run.plan.table_infos import FIRST_OTHER_ID, TableIds, follow_jobs, ids_of, stamp_versions
 from simulator.run.plan.upstream_rows import read_rows, still_unread
 from simulator.run.plan.versions import EVERYTHING, ExchangedPartition, TableVersions
 from simulator.ticdc.codecs import TableInfo

@@ -22,11 +22,14 @@ from simulator.run.plan.statements import (
     AppliedStatement,
     EmittedJob,
     PendingStatement,
+    TableIds,
     emit_jobs,
+    follow_jobs,
+    ids_of,
+    stamp_versions,
     tables_of,
 )
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult, starting
-from simulator.run.plan.table_infos import TableIds, follow_jobs, ids_of, stamp_versions
 from simulator.run.plan.upstream_rows import as_snapshot
 from simulator.run.steps.derivation import SchemaChangeOptions, statements_between
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace

@@ -19,7 +19,14 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.sinks.files import FileSettings
 from simulator.sinks.memory import SynchronousSink
-from simulator.sinks.records import DeliveryReport, PartitionCounter, PartitionRecords, Records
+from simulator.sinks.records import (
+    DeliveryReport,
+    PartitionCounter,
+    PartitionRecords,
+    Records,
+    WaitListener,
+    ignore_waiting,
+)
 from simulator.ticdc.codecs.binary import base64
 
 if TYPE_CHECKING:
@@ -29,10 +36,7 @@ if TYPE_CHECKING:
 class PartitionFiles(SynchronousSink):
     """Base of the file formats."""
 
-    def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
-        super().__init__()
-        self._settings = settings
-        self._topics = topics
+    _settings: FileSettings
 
     def _path(self, run: PartitionRecords) -> Path:
         """Return the path of the partition's file, creating its directory; raise OSError."""
@@ -47,7 +51,7 @@ class PartitionFiles(SynchronousSink):
 class JsonLines(PartitionFiles):
     """Appends to one file for each partition; keeps none of them open."""
 
-    def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
+    def __init__(self, settings: FileSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> None:
         super().__init__(settings, topics)
         self._written_sizes: dict[Path, int] = {}
         """How many bytes files had when they were last written to."""
@@ -136,7 +140,7 @@ SCHEMA = pa.schema(
 class ParquetFiles(PartitionFiles):
     """Keeps one open file for each partition."""
 
-    def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
+    def __init__(self, settings: FileSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> None:
         super().__init__(settings, topics)
         self._writers: dict[tuple[int, int], pq.ParquetWriter] = {}
 

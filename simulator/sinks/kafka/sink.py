@@ -31,9 +31,10 @@ from simulator.sinks.kafka.sent_batches import (
     retry_batches,
     split_into_batches,
 )
-from simulator.sinks.latencies import Latencies, LatencyRecorder
 from simulator.sinks.records import (
     DeliveryReport,
+    Latencies,
+    LatencyRecorder,
     PartitionCounters,
     Records,
     WaitListener,
