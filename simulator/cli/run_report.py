@@ -74,7 +74,11 @@ class Summary:
             {
                 "topic": self.plan.topics[account.topic],
                 "rows": rows[first[account.topic] + account.partition],
-                **_plain(asdict(account)),
+                "partition": account.partition,
+                "messages": account.records,
+                "bytes": account.bytes,
+                "first_offset": account.first_offset,
+                "commit_ts": account.commit_ts,
             }
             for account in self.account.delivered
         ]
@@ -287,14 +291,3 @@ def plain_table(named: str, *figures: str) -> Table:
     """Return an empty table, whose first column wraps on a narrow screen and whose figures do not."""
     columns = (Column(figure, justify="right", no_wrap=True, min_width=len(figure)) for figure in figures)
     return Table(Column(named, overflow="fold"), *columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-
-
-def _plain(account: dict[str, Any]) -> dict[str, Any]:
-    """Return a partition's counts with the names of the summary."""
-    return {
-        "partition": account["partition"],
-        "messages": account["records"],
-        "bytes": account["bytes"],
-        "first_offset": account["first_offset"],
-        "commit_ts": account["commit_ts"],
-    }

@@ -33,7 +33,7 @@ from simulator.load.statistics import SentWindow
 from simulator.run.checkpoint import CheckpointFile, changefeed_identity, resume_hint, short_hash
 from simulator.signals import StopRequest
 from simulator.sinks.records import DeliveryReport, Latencies, Sink, require_delivered
-from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.dispatch.partitions import Destinations
 from simulator.tso import compose
 
 Observer = Callable[[SentWindow], None]
@@ -158,7 +158,7 @@ class Feed:
         Raises DeliveryError if a partition did not get everything, or not the control events after the window.
         """
         reports = list(reports)
-        delivered = [DeliveryReport(**account) for report in reports for account in report.delivered]
+        delivered = [account for report in reports for account in report.delivered]
         self._require(delivered)
         partitions = _count_by_partition(window, reports, delivered)
         rows, messages, size = (sum(column) for column in zip((0, 0, 0), *partitions.values()))

@@ -99,6 +99,18 @@ class RateSegments:
     rate of the segment is that of simulated time.
     """
 
+    def pace_at(self, ms: int) -> tuple[bool, int | None]:
+        """Return whether rows are paced at a millisecond, and where the next segment begins."""
+        begins, begin_ms = [each.from_ms for each in self.segments], 0
+        number = bisect_right(begins, ms) - 1
+        around = next((each for each in reversed(self.segments[: number + 1]) if each.again_ms), None)
+        if around is not None:
+            begin_ms = (ms - around.from_ms) // around.again_ms * around.again_ms
+            number = bisect_right(begins, ms - begin_ms) - 1
+            if number + 1 == len(begins):
+                return self.paced[number], begin_ms + around.from_ms + around.again_ms
+        return self.paced[number], begin_ms + begins[number + 1] if number + 1 < len(begins) else None
+
 
 def parse_rate(text: str) -> RateSpec:
     """Parse `--rate`; raise UserError."""

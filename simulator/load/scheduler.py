@@ -6,9 +6,8 @@ Times are arguments. Decisions follow only from them and from the windows that w
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from simulator.load.epochs import Pace
@@ -42,16 +41,6 @@ MOST_LEAD = 1.0
 
 GRACE = 0.02
 """A run with a numeric rate may exceed its duration by this share, to send all that was due in it."""
-
-
-@dataclass(frozen=True)
-class PaceSegment:
-    """A part of simulated time in which rows are paced, or go out as fast as the sink takes them."""
-
-    from_ms: int
-    is_paced: bool
-    again_ms: int = 0
-    """The period after which this segment and those after it repeat; 0 for never."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +80,7 @@ class WindowScheduler:
 
     def __init__(
         self,
-        segments: Sequence[PaceSegment],
+        rates: RateSegments,
         rows_before: Callable[[int], int],
         resolved_ms: int,
         duration: float | None = None,
@@ -103,7 +92,7 @@ class WindowScheduler:
         `fixed`, every window is one resolved interval without pace. `bytes_per_row` is the initial estimate if the
         rate is in bytes.
         """
-        self._segments, self._rows_before, self._resolved_ms = segments, rows_before, resolved_ms
+        self._rates, self._rows_before, self._resolved_ms = rates, rows_before, resolved_ms
         self._duration, self._fixed, self._search = duration, fixed, search
         self._bytes_per_row = bytes_per_row
         self._row_bytes = bytes_per_row
@@ -237,7 +226,7 @@ class WindowScheduler:
         """Return simulated seconds for each real one; 0 without a pace."""
         if self._search is not None:
             return self._search.rate / self._search.first
-        if self._fixed or not pace_at(self._segments, ms)[0].is_paced:
+        if self._fixed or not self._rates.pace_at(ms)[0]:
             return 0.0
         return self._bytes_per_row / self._row_bytes if self._bytes_per_row else 1.0
 
@@ -246,30 +235,8 @@ class WindowScheduler:
         resolved = self._resolved_ms
         many = max(1, round((first_ms % resolved + wanted_ms) / resolved))
         end_ms = first_ms - first_ms % resolved + many * resolved
-        change_ms = None if self._search is not None or self._fixed else pace_at(self._segments, first_ms)[1]
+        change_ms = None if self._search is not None or self._fixed else self._rates.pace_at(first_ms)[1]
         return min(end for end in (end_ms, change_ms, limit_ms) if end is not None)
-
-
-def pace_segments(rates: RateSegments) -> tuple[PaceSegment, ...]:
-    return tuple(
-        PaceSegment(segment.from_ms, paced, segment.again_ms)
-        for segment, paced in zip(rates.segments, rates.paced, strict=True)
-    )
-
-
-def pace_at(segments: Sequence[PaceSegment], ms: int) -> tuple[PaceSegment, int | None]:
-    """Return the segment at a millisecond, and where the next one begins."""
-    begin_ms = 0
-    number = bisect_right([each.from_ms for each in segments], ms) - 1
-    around = next((place for place in range(number, -1, -1) if segments[place].again_ms), None)
-    if around is not None:
-        first = segments[around]
-        begin_ms = (ms - first.from_ms) // first.again_ms * first.again_ms
-        number = bisect_right([each.from_ms for each in segments], ms - begin_ms) - 1
-        if number + 1 == len(segments):
-            return segments[number], begin_ms + first.from_ms + first.again_ms
-    until_ms = begin_ms + segments[number + 1].from_ms if number + 1 < len(segments) else None
-    return segments[number], until_ms
 
 
 def _least(*limits: int | None) -> int | None:

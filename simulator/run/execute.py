@@ -223,7 +223,7 @@ def by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
 
 
 def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
-    delivered = [DeliveryReport(**delivery) for report in reports for delivery in report.delivered]
+    delivered = [delivery for report in reports for delivery in report.delivered]
     if any(report.alone for report in reports) and all(delivery.error is None for delivery in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}

@@ -275,11 +275,6 @@ class OpenChangefeed:
         self.position = replace(self.position, now_ms=now_ms)
         self._resolved_ms = tso.physical(ts)
 
-    def advance_unsent(self, now_ms: int) -> None:
-        """Let time pass until a millisecond without watermarks."""
-        self.position = self.position.not_before(now_ms)
-        self._resolved_ms = max(self._resolved_ms, now_ms)
-
     def reconnect(self, output: Output) -> None:
         """Send to another output from now on, which gets the topics of the last one, which has failed."""
         with suppress(DeliveryError):

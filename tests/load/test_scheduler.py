@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.generate.changes.transactions import Segment
 from simulator.load import rates
 from simulator.load.lag_search import LagSample, RateSearch
-from simulator.load.scheduler import PaceSegment, ScheduledWindow, WindowScheduler, pace_at, pace_segments
+from simulator.load.rates import RateSegments
+from simulator.load.scheduler import ScheduledWindow, WindowScheduler
 from simulator.load.statistics import SentWindow
 from simulator.sinks.records import Latencies
 
-PACED, UNPACED = (PaceSegment(0, True),), (PaceSegment(0, False),)
+
+def paces(begins_ms: Mapping[int, bool]) -> RateSegments:
+    """Rates that are paced or not from some milliseconds on."""
+    return RateSegments(tuple(Segment(ms, 1.0, 1.0) for ms in begins_ms), tuple(begins_ms.values()))
+
+
+PACED, UNPACED = paces({0: True}), paces({0: False})
 
 
 def steady(rows_per_second: float) -> Callable[[int], int]:
@@ -171,7 +179,7 @@ def test_no_window_goes_beyond_its_limit(resolved_ms: int, first_ms: int, room_m
 
 def test_a_rate_begins_anew_where_none_was_held_before() -> None:
     """After `max` nothing is made up for, and no window lies in both."""
-    steps = (PaceSegment(0, True), PaceSegment(5500, False), PaceSegment(20_000, True))
+    steps = paces({0: True, 5500: False, 20_000: True})
     rows = steady(10_000)
     windows = Machine(WindowScheduler(steps, rows, 1000, duration=60.0), rows, 20_000).run(30)
 
@@ -182,14 +190,13 @@ def test_a_rate_begins_anew_where_none_was_held_before() -> None:
 
 
 def test_bursts_come_again() -> None:
-    bursts = pace_segments(rates.resolve_rates(rates.parse_rate("1000, every 30s: max for 2s"), 10_000))
+    bursts = rates.resolve_rates(rates.parse_rate("1000, every 30s: max for 2s"), 10_000)
     paced = {0: 30_000, 29_999: 30_000, 32_000: 60_000, 93_000: 120_000}
     burst = {30_000: 32_000, 31_999: 32_000, 60_000: 62_000}
 
     for ms, end_ms in {**paced, **burst}.items():
-        found, until = pace_at(bursts, ms)
-        assert (found.is_paced, until) == (ms in paced, end_ms), ms
-    assert pace_at(PACED, 10**9) == (PACED[0], None)
+        assert bursts.pace_at(ms) == (ms in paced, end_ms), ms
+    assert PACED.pace_at(10**9) == (True, None)
 
 
 def test_bytes_a_second_are_held_whatever_was_taken_for_a_row() -> None:

@@ -181,7 +181,7 @@ def test_a_report_is_of_the_window_alone() -> None:
 
     assert counts(reports) == counts([whole])
     assert counts(reports[:1])[INSERT] < counts(reports)[INSERT]
-    assert sum(account["bytes"] for report in reports for account in report.delivered) == sum(
+    assert sum(account.bytes for report in reports for account in report.delivered) == sum(
         account.bytes for account in sink.accounts()
     )
     assert all(report.sending and report.sending[0] <= report.sending[1] for report in reports)

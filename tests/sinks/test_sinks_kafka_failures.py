@@ -28,7 +28,7 @@ from simulator.sinks import SINKS
 from simulator.sinks.kafka import KafkaSettings, admin
 from simulator.sinks.kafka import sink as kafka_sink
 from simulator.sinks.kafka.library import KafkaConnectionError, NodeNotReadyError
-from simulator.sinks.kafka.producers import AS_BATCH, producer
+from simulator.sinks.kafka.producers import PreparedProducer, producer
 from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records
 
@@ -160,12 +160,13 @@ def test_a_partition_ends_at_its_first_record_even_if_the_silence_ends_while_its
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + passed, sleep=time.sleep, time=time.time)
     monkeypatch.setattr(kafka_sink, "time", clock)
 
-    def slowly(*arguments: Any) -> list[Any]:
-        nonlocal passed
-        passed += 20.0 if sink.resent else 0.0
-        return AS_BATCH.send(*arguments)
+    class Slow(PreparedProducer):
+        def send(self, *batch: Any) -> Any:
+            nonlocal passed
+            passed += 20.0 if sink.resent else 0.0
+            return super().send(*batch)
 
-    monkeypatch.setattr(kafka_sink, "_handover", lambda _: replace(AS_BATCH, send=slowly))
+    monkeypatch.setattr(kafka_sink, "_producers", lambda _: Slow)
     with ScriptedKafka() as kafka:
         kafka.state.by_partition = {0: deque([Outcome(-1, writes=False)] * 1000)}
         sink = KafkaSink(KafkaSettings((kafka.address,), silence=30.0, batch_bytes=300), [TOPIC])

@@ -11,7 +11,7 @@ from simulator.load import epochs, plan_file, rates
 from simulator.load.epochs import Pace, PreparedLoad, SchemaEpoch, Window
 from simulator.load.feed import LoadCheckpoint, load_identity
 from simulator.load.load_plan import STATEMENT_KINDS, LoadPlan
-from simulator.load.scheduler import PaceSegment, WindowScheduler
+from simulator.load.scheduler import WindowScheduler
 from simulator.load.sender import window_messages
 from simulator.reader.records import Record
 from simulator.releases import V8_5, Release
@@ -99,7 +99,7 @@ class Run:
     def control(self, seconds: float = 1.0, resolved_ms: int = 100) -> WindowScheduler:
         """Every window is as long as the resolved interval."""
         before = self.prepared.stream.timetable.rows_before
-        return WindowScheduler((PaceSegment(0, False),), before, resolved_ms, seconds, fixed=True)
+        return WindowScheduler(self.rates, before, resolved_ms, seconds, fixed=True)
 
     def sent(self, first_ms: int, end_ms: int, step_ms: int = 400) -> list[Record]:
         """All records behind the watermark of the first millisecond, up to that of the last."""

@@ -32,7 +32,7 @@ from simulator.load.lag_search import RateSearch
 from simulator.load.load_plan import LoadPlan
 from simulator.load.plan_file import load_plan as read_plan
 from simulator.load.rates import RateSegments
-from simulator.load.scheduler import WindowScheduler, pace_segments
+from simulator.load.scheduler import WindowScheduler
 from simulator.load.sender import measure_bytes_per_row
 from simulator.releases import Release
 from simulator.run import checkpoint
@@ -277,7 +277,7 @@ class LoadRun:
         gc.set_threshold(GENERATION)
         request, output, prepared = self.request, self.output, self.request.prepared
         control = WindowScheduler(
-            pace_segments(request.rates),
+            request.rates,
             prepared.stream.timetable.rows_before,
             request.resolved_interval_ms,
             request.duration,

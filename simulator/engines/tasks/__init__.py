@@ -16,12 +16,13 @@ from simulator.columns.hashing import SumsByKind, sums_by_kind
 from simulator.engines.tasks.control_events import ControlEvents
 from simulator.errors import EncodeError
 from simulator.releases import Release
-from simulator.sinks.records import Latencies
-from simulator.sources.snapshots.physical import PhysicalTable
+from simulator.sinks.records import DeliveryReport, Latencies
+from simulator.sources.snapshots.pieces import PhysicalTable
 from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import CodecOptions, DdlEvent
 from simulator.ticdc.codecs.schema_registry import SchemaIds, SchemaManager
-from simulator.ticdc.dispatch import Destinations, Route
+from simulator.ticdc.dispatch import Route
+from simulator.ticdc.dispatch.partitions import Destinations
 from simulator.tso import FOREVER
 
 
@@ -97,8 +98,8 @@ class TaskSpec:
 class TaskReport:
     """What one task sent."""
 
-    delivered: list[dict[str, Any]]
-    """`sinks.records.DeliveryReport` of each partition."""
+    delivered: list[DeliveryReport]
+    """One of each partition."""
 
     changes: list[tuple[int, int, int, int]]
     """(table, op, destination, rows)"""

@@ -74,15 +74,15 @@ class BarrierClient:
             self._socket.close()
 
 
-def ignore_barrier(number: int) -> None:
-    """The default of `BarrierServer`'s `all_arrived`."""
-
-
 class BarrierServer:
     """The driver's side, open while the tasks run."""
 
     def __init__(
-        self, tasks: int, times: int, place: DriverHost = LOOPBACK, all_arrived: Callable[[int], None] = ignore_barrier
+        self,
+        tasks: int,
+        times: int,
+        place: DriverHost = LOOPBACK,
+        all_arrived: Callable[[int], None] = lambda number: None,
     ) -> None:
         """`all_arrived` is called with the number of each barrier, from 0, before any task passes it.
 

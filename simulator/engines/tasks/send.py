@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -235,7 +235,7 @@ class SinkInput:
     def report(self, delivered: Iterable[DeliveryReport]) -> TaskReport:
         """Return the report of a task, given those of the sink."""
         return TaskReport(
-            delivered=[asdict(account) for account in delivered],
+            delivered=list(delivered),
             changes=[(*key, count) for key, count in sorted(self.changes.items())],
             sending=(self.began, time.time()) if self.began else None,
             latencies=self.sink.latencies(),

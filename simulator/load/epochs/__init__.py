@@ -43,7 +43,7 @@ from simulator.run.plan import Plan
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
 from simulator.run.steps.execution import with_upstream
-from simulator.sources.snapshots.physical import PlacedTable
+from simulator.sources.snapshots.pieces import PlacedTable
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS

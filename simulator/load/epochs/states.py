@@ -71,7 +71,7 @@ def following_state(state: PlanState, text: str, now_ms: int) -> tuple[PlanState
     Raise UserError if TiDB refuses it, or if it stops the changefeed.
     """
     position = replace(state.position, now_ms=now_ms)
-    context = replace(state.context, versions=_copy_versions(state.context.versions))
+    context = replace(state.context, versions=state.context.versions.copy())
     position, result = execute(text, position, context, 0)
     return replace(state, jobs=result.jobs, timed=""), position, context
 
@@ -127,11 +127,6 @@ def drop_old_versions(position: RunPosition, context: PlanContext) -> PlanContex
             fresh = place >= len(routes)
             present_routes.append(dispatch.route(context.rules.router, table) if fresh else routes[place])
     return replace(context, versions=present, routes=present_routes)
-
-
-def _copy_versions(versions: TableVersions) -> TableVersions:
-    """Copy the versions, as planning adds to them."""
-    return replace(versions, every=[*versions.every], places=[*versions.places], tables=[*versions.tables])
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import confluent_kafka
 import pyarrow as pa
@@ -23,7 +23,7 @@ from simulator.errors import UserError
 from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.connect import ClientCredentials
 from simulator.sinks.kafka.library import Future, IllegalStateError, KafkaError, UnknownError, for_code
-from simulator.sinks.kafka.producers import KILLED_WITHIN, LINGER_MS, ProducerApi, batch_outcome
+from simulator.sinks.kafka.producers import KILLED_WITHIN, LINGER_MS
 from simulator.sinks.kafka.sent_batches import AbortedBatch
 from simulator.ticdc.changefeed import Sasl, Tls
 
@@ -94,6 +94,8 @@ class PendingBatch:
 class ConfluentProducer:
     """A producer, and the thread that receives its acknowledgements."""
 
+    whole: ClassVar[bool] = False
+
     def __init__(self, settings: KafkaSettings) -> None:
         self._idempotent = settings.required_acks == -1
         self._producer: Any = confluent_kafka.Producer(options(settings), logger=LOG)
@@ -106,8 +108,8 @@ class ConfluentProducer:
         self._thread = threading.Thread(target=self._poll, daemon=True)
         self._thread.start()
 
-    def send(self, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
-        """Send the records of a batch; return one future for all of them."""
+    def send(self, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> Future:
+        """Send the records of a batch; return their future."""
         batch = PendingBatch(topic, partition, keys, values)
         with self._lock:
             if self._cause is not None:
@@ -117,7 +119,7 @@ class ConfluentProducer:
             if self._idempotent:
                 self._produce(batch)
         self._given.set()
-        return [batch.future]
+        return batch.future
 
     def _halt(self, cause: BaseException) -> None:
         """Stop sending; the batches in progress get a result each."""
@@ -294,8 +296,3 @@ def _sasl(sasl: Sasl, timeout: float) -> dict[str, Any]:
 
         return {"sasl.mechanism": mechanism, "oauth_cb": token}
     raise UserError(f"sasl-mechanism {mechanism} cannot be used with --driver confluent: kafka-python can")
-
-
-BY_CONFLUENT = ProducerApi(
-    ConfluentProducer, ConfluentProducer.send, batch_outcome, ConfluentProducer.finish, ConfluentProducer.kill
-)

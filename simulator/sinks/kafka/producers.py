@@ -1,23 +1,21 @@
 """Producers of kafka-python, which get prepared record batches.
 
-That uses kafka-python's private API, at the only version that was read and tested. kafka-python keeps everything that concerns the broker (sequence numbers, compression,
-checksum, retries) and is spared only the work per record. After a failed batch a producer sends nothing more.
+That uses kafka-python's private API, at the only version that was read and tested. kafka-python keeps everything that
+concerns the broker (sequence numbers, compression, checksum, retries) and is spared only the work per record. After a failed batch a producer sends nothing more.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import ClassVar, Protocol
 
 import pyarrow as pa
 
 from simulator.sinks.kafka import KafkaSettings, library
 from simulator.sinks.kafka.connect import Option, client_options
-from simulator.sinks.kafka.sent_batches import AbortedBatch, SendOutcome, body
+from simulator.sinks.kafka.sent_batches import AbortedBatch, body
 
 LINGER_MS = 20
 
@@ -56,64 +54,64 @@ def producer(settings: KafkaSettings) -> library.KafkaProducer:
         raise
 
 
-def finish(producer: library.KafkaProducer, timeout: float) -> None:
-    """Close a producer whose records are acknowledged, or whose acknowledgements are not awaited."""
-    try:
-        producer.close(timeout=timeout)
-    except library.KafkaError:
-        kill(producer)
+class Producer(Protocol):
+    """Sends batches; those of a partition in order."""
+
+    whole: ClassVar[bool]
+    """Whether a batch is sent as one record batch, so that Kafka's error concerns the whole batch."""
+
+    def __init__(self, settings: KafkaSettings) -> None:
+        """Raises kafka.errors.KafkaError if no broker answers."""
+
+    def send(self, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> library.Future:
+        """Queue the records of a batch; return their future. Raises kafka.errors.KafkaError."""
+
+    def finish(self, timeout: float) -> None:
+        """Close, when all is acknowledged or acknowledgements are not awaited, within so many seconds."""
+
+    def kill(self) -> None:
+        """Stop now, with everything it still has: nothing may be written once its successor sends."""
 
 
-def kill(producer: library.KafkaProducer) -> None:
-    """Stop a producer now, with everything it still has: nothing may be written once its successor sends.
+class PreparedProducer:
+    """A producer of kafka-python, which gets prepared record batches."""
 
-    `close(timeout=0)` alone raises at the first unacknowledged record and leaves the producer running (3.0.12).
-    """
-    producer._sender.force_close()
-    producer._sender.join(KILLED_WITHIN)
-    with suppress(library.KafkaError):
-        producer.close(timeout=0)
+    whole: ClassVar[bool] = True
 
+    def __init__(self, settings: KafkaSettings) -> None:
+        self._producer = producer(settings)
 
-def describe_client(settings: KafkaSettings) -> str:
-    """Return library and version, for users."""
-    name = "confluent-kafka" if settings.driver == "confluent" else "kafka-python"
-    return f"{name} {version(name)}"
+    def send(self, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> library.Future:
+        """Queue the records as one batch with the current time; raise KafkaError if a batch has failed."""
+        producer = self._producer
+        producer._sender.add_topic(topic)
+        accumulator, place = producer._accumulator, library.TopicPartition(topic, partition)
+        batch = PreparedBatch(place, _builder(producer, keys, values))
+        batch.sender = producer._sender
+        accumulator._appends_in_progress.increment()
+        try:
+            with accumulator._tp_lock(place):
+                if accumulator._closed:
+                    raise library.IllegalStateError("the producer has been stopped")
+                accumulator._batches[place].append(batch)
+                accumulator._incomplete.add(batch)
+        finally:
+            accumulator._appends_in_progress.decrement()
+        producer._sender.wakeup()
+        return batch.produce_future
 
+    def finish(self, timeout: float) -> None:
+        try:
+            self._producer.close(timeout=timeout)
+        except library.KafkaError:
+            self.kill()
 
-def send_batch(
-    producer: library.KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array
-) -> list[library.Future]:
-    """Queue the records as one batch with the current time; return one future for all of them.
-
-    Raise kafka.errors.KafkaError if a batch has failed.
-    """
-    producer._sender.add_topic(topic)
-    accumulator, place = producer._accumulator, library.TopicPartition(topic, partition)
-    batch = PreparedBatch(place, _builder(producer, keys, values))
-    batch.sender = producer._sender
-    accumulator._appends_in_progress.increment()
-    try:
-        with accumulator._tp_lock(place):
-            if accumulator._closed:
-                raise library.IllegalStateError("the producer has been stopped")
-            accumulator._batches[place].append(batch)
-            accumulator._incomplete.add(batch)
-    finally:
-        accumulator._appends_in_progress.decrement()
-    producer._sender.wakeup()
-    return [batch.produce_future]
-
-
-def batch_outcome(futures: list[library.Future], count: int, timeout: float) -> SendOutcome | None:
-    """Return the result of the `count` records, waiting up to `timeout` seconds; None while they are in flight."""
-    (future,) = futures
-    if not future.is_done and not future.wait(timeout):
-        return None
-    if future.failed():
-        return SendOutcome(0, None, future.exception)
-    offset, _, failure = future.value
-    return SendOutcome(count, offset if offset >= 0 else None) if failure is None else SendOutcome(0, None, failure(0))
+    def kill(self) -> None:
+        # `close(timeout=0)` alone raises at the first unacknowledged record and leaves the producer running (3.0.12).
+        self._producer._sender.force_close()
+        self._producer._sender.join(KILLED_WITHIN)
+        with suppress(library.KafkaError):
+            self._producer.close(timeout=0)
 
 
 class PreparedBatch(library.ProducerBatch):  # type: ignore[misc]
@@ -146,23 +144,7 @@ def _builder(producer: library.KafkaProducer, keys: pa.Array, values: pa.Array) 
     return records
 
 
-@dataclass(frozen=True)
-class ProducerApi:
-    """A kind of producer, and its methods to send a batch."""
-
-    producer: Callable[[KafkaSettings], Any]
-    """Create a producer; raises kafka.errors.KafkaError if no broker answers."""
-
-    send: Callable[[Any, str, int, pa.Array, pa.Array], list[library.Future]]
-    """Send topic, partition, keys and values; raises kafka.errors.KafkaError."""
-
-    outcome: Callable[[list[library.Future], int, float], SendOutcome | None]
-    """Return the result of that many records, waiting up to that many seconds; None while they are in flight."""
-
-    finish: Callable[[Any, float], None] = finish
-    kill: Callable[[Any], None] = kill
-    whole: bool = False
-    """Whether a batch is sent as one record batch, so that Kafka's error concerns the whole batch."""
-
-
-AS_BATCH = ProducerApi(producer, send_batch, batch_outcome, whole=True)
+def describe_client(settings: KafkaSettings) -> str:
+    """Return library and version, for users."""
+    name = "confluent-kafka" if settings.driver == "confluent" else "kafka-python"
+    return f"{name} {version(name)}"

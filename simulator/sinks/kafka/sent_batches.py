@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -61,41 +61,51 @@ class RecordBatch:
 
 @dataclass(frozen=True)
 class SendOutcome:
-    """The result of a batch: how many of its first records are acknowledged, and why not the rest."""
+    """The result of a batch: it is acknowledged whole, or not at all."""
 
-    records: int
-    offset: int | None
-    """Offset of the first record."""
+    offset: int | None = None
+    """Offset of the first record, if Kafka gave one."""
 
     error: BaseException | None = None
 
 
 @dataclass
-class AnswerTime:
-    """The time of Kafka's answer, set in the producer's thread; 0 without an answer."""
-
-    at: float = 0.0
-
-    def come(self, _: object) -> None:
-        self.at = time.monotonic()
-
-
-@dataclass(frozen=True)
 class SentBatch:
     """A batch that was passed to a producer."""
 
     batch: RecordBatch
-    futures: list[library.Future]
-    since: float = field(default_factory=time.monotonic)
+    future: library.Future | None
+    """None if Kafka lacks the topic."""
+
+    since: float
     """When it was first passed to any producer."""
 
-    answer: AnswerTime = field(default_factory=AnswerTime)
-    """The answer to the last of the futures."""
+    answered: float = 0.0
+    """When Kafka answered, set in the producer's thread; 0 without an answer."""
+
+    def __post_init__(self) -> None:
+        if self.future is not None:
+            self.future.add_callback(self._note_answer)
+
+    def _note_answer(self, _: object) -> None:
+        self.answered = time.monotonic()
 
     @property
     def seconds(self) -> float:
         """How long the answer took, or has taken so far."""
-        return (self.answer.at or time.monotonic()) - self.since
+        return (self.answered or time.monotonic()) - self.since
+
+    def outcome(self, timeout: float) -> SendOutcome | None:
+        """Return the result, waiting up to `timeout` seconds; None while it is in flight."""
+        if self.future is None:
+            time.sleep(timeout)
+            return None
+        if not self.future.is_done and not self.future.wait(timeout):
+            return None
+        if self.future.failed():
+            return SendOutcome(error=self.future.exception)
+        offset, _, failure = self.future.value
+        return SendOutcome(error=failure(0)) if failure is not None else SendOutcome(offset if offset >= 0 else None)
 
 
 def split_into_batches(run: PartitionRecords, batch_bytes: int) -> Iterator[RecordBatch]:
@@ -138,8 +148,7 @@ def retry_batches(
 ) -> list[RecordBatch] | str:
     """Return the batches to send instead, or the reason why there are none.
 
-    `limit` is the topics' max.message.bytes if known. `own` is whether the error certainly concerns this batch: a plain
-    kafka-python producer fails batches that wait beside a message that is too large with the same error.
+    `limit` is the topics' max.message.bytes if known. `own` is whether the error certainly concerns this batch.
     """
     if isinstance(error, TOO_LARGE):
         half = len(batch.values) // 2

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any
 
 from simulator.errors import SimulatorError
 from simulator.limits import counted
@@ -20,7 +19,7 @@ from simulator.sinks.kafka.admin import describe_topics, grow_topic
 from simulator.sinks.kafka.connect import reason, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.library import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
-from simulator.sinks.kafka.producers import AS_BATCH, ProducerApi
+from simulator.sinks.kafka.producers import PreparedProducer, Producer
 from simulator.sinks.kafka.sent_batches import (
     PERMANENT_ERRORS,
     AbortedBatch,
@@ -62,8 +61,8 @@ class KafkaSink:
         self._settings = settings
         self._topics = topics
         self._waiting = waiting
-        self._handover = _handover(settings)
-        self._producer: Any = None
+        self._producers = _producers(settings)
+        self._producer: Producer | None = None
         self._known: dict[str, int | BaseException] = {}
         self._flights: deque[SentBatch] = deque()
         self._in_flight = self._resent = 0
@@ -119,7 +118,7 @@ class KafkaSink:
         while self._flights:
             self._check_oldest(POLL)
         if self._producer is not None:
-            self._handover.finish(self._producer, self._settings.write_timeout)
+            self._producer.finish(self._settings.write_timeout)
             self._producer = None
         return self._counters.accounts()
 
@@ -138,26 +137,24 @@ class KafkaSink:
 
     def _send(self, batch: RecordBatch, since: float) -> None:
         """Pass a batch to the producer; without a future if Kafka lacks the topic, until the next producer asks."""
-        topic, futures = self._topics[batch.topic], []
+        topic, future = self._topics[batch.topic], None
         count = self._partition_count(topic)
         if isinstance(count, PERMANENT_ERRORS):
-            futures = [failed_future(count)]
+            future = failed_future(count)
         elif isinstance(count, int):
             if batch.partition >= count:
                 why = self._grow_topic(topic, batch.partition)
                 if why:
                     self._fail(batch, why)
                     return
+            assert self._producer is not None, "there is a producer where something is sent"
             try:
-                futures = self._handover.send(self._producer, topic, batch.partition, batch.keys, batch.values)
+                future = self._producer.send(topic, batch.partition, batch.keys, batch.values)
             except (KafkaError, ValueError) as error:
                 # ValueError: what kafka-python says of a topic that it has just lost from its metadata (3.0.12).
                 self._known[topic] = error
-                futures = [failed_future(error)]
-        flight = SentBatch(batch, futures, since)
-        if futures:
-            futures[-1].add_callback(flight.answer.come)
-        self._flights.append(flight)
+                future = failed_future(error)
+        self._flights.append(SentBatch(batch, future, since))
         self._in_flight += batch.size
 
     def _partition_count(self, topic: str) -> int | BaseException:
@@ -190,7 +187,7 @@ class KafkaSink:
     def _check_oldest(self, timeout: float) -> bool:
         """Check the result of the oldest batch; return whether it was delivered."""
         flight = self._flights[0]
-        outcome = self._outcome(flight, timeout)
+        outcome = flight.outcome(timeout)
         if outcome is not None and outcome.error is None:
             self._in_flight -= self._flights.popleft().batch.size
             self._count(flight, outcome)
@@ -211,20 +208,14 @@ class KafkaSink:
         since = time.time() + silent - time.monotonic()
         self._waiting(since, since + self._settings.silence)
 
-    def _outcome(self, flight: SentBatch, timeout: float) -> SendOutcome | None:
-        if not flight.futures:
-            time.sleep(timeout)
-            return None
-        return self._handover.outcome(flight.futures, len(flight.batch.values), timeout)
-
     def _count(self, flight: SentBatch, outcome: SendOutcome) -> None:
         batch = flight.batch
         self._last_acknowledged = self._acknowledged[batch.place] = time.monotonic()
         offset = outcome.offset if self._settings.required_acks else None
-        last = batch.commit_ts[outcome.records - 1].as_py()
-        self._counters[batch.place].delivered(outcome.records, batch.size, offset, last)
+        records, last = len(batch.values), batch.commit_ts[-1].as_py()
+        self._counters[batch.place].delivered(records, batch.size, offset, last)
         if self._settings.required_acks:
-            self._measured.add(flight.seconds, outcome.records)
+            self._measured.add(flight.seconds, records)
 
     def _recover(self) -> None:
         """Replace the producer and resend what was not acknowledged, in order; end partitions that are silent too long.
@@ -263,7 +254,7 @@ class KafkaSink:
         broken: set[tuple[int, int]] = set()
         flights, self._flights, self._in_flight = self._flights, deque(), 0
         for flight in flights:
-            outcome = None if flight.batch.place in broken else self._outcome(flight, 0.0)
+            outcome = None if flight.batch.place in broken else flight.outcome(0.0)
             if outcome is not None and outcome.error is None:
                 self._count(flight, outcome)
                 continue
@@ -271,17 +262,13 @@ class KafkaSink:
                 self._cause = outcome.error
             first = flight.batch.place not in broken
             broken.add(flight.batch.place)
-            again = self._batches_to_resend(flight, outcome) if first and outcome is not None else [flight.batch]
+            again = self._batches_to_resend(flight.batch, outcome.error) if first and outcome else [flight.batch]
             left += [(batch, flight.since) for batch in again]
         return [(batch, since) for batch, since in left if self._counters[batch.place].error is None]
 
-    def _batches_to_resend(self, flight: SentBatch, outcome: SendOutcome) -> list[RecordBatch]:
+    def _batches_to_resend(self, batch: RecordBatch, error: BaseException | None) -> list[RecordBatch]:
         """Return the batches to resend for a failed one; none if they would fail again."""
-        batch = flight.batch
-        if outcome.records:
-            self._count(replace(flight, batch=batch.part(0, outcome.records)), outcome)
-            batch = batch.part(outcome.records, len(batch.values))
-        left = retry_batches(batch, outcome.error, self._settings.message_limit, self._handover.whole)
+        left = retry_batches(batch, error, self._settings.message_limit, self._producers.whole)
         if isinstance(left, str):
             self._fail(batch, left)
             return []
@@ -297,7 +284,7 @@ class KafkaSink:
             try:
                 reached = with_reachable_broker(hasty)
                 self._known = describe_topics(reached, self._topics)
-                self._producer = self._handover.producer(reached)
+                self._producer = self._producers(reached)
                 self._producer_since = time.monotonic()
                 return True
             except (KafkaError, OSError, SimulatorError) as error:
@@ -308,7 +295,7 @@ class KafkaSink:
 
     def _drop_producer(self) -> None:
         if self._producer is not None:
-            self._handover.kill(self._producer)
+            self._producer.kill()
         self._producer = None
 
     def _give_up(self, left: Sequence[RecordBatch]) -> None:
@@ -335,9 +322,9 @@ class KafkaSink:
             tally.error = f"{where}: not delivered from {offset} on, commit_ts {batch.commit_ts[0].as_py()}: {why}"
 
 
-def _handover(settings: KafkaSettings) -> ProducerApi:
+def _producers(settings: KafkaSettings) -> type[Producer]:
     if settings.driver == "confluent":
-        from simulator.sinks.kafka.confluent import BY_CONFLUENT
+        from simulator.sinks.kafka.confluent import ConfluentProducer
 
-        return BY_CONFLUENT
-    return AS_BATCH
+        return ConfluentProducer
+    return PreparedProducer
