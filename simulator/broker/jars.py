@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -77,15 +77,7 @@ def fetch_jars(java_program: str, name: str, what: str, ivy_file: str) -> Path:
 
     Raise UserError, which names `what`, if that fails.
     """
-    directory = cache_directory() / name
-    if not directory.is_dir():
-        staging_directory = staging.make(directory)
-        try:
-            _fetch(java_program, staging_directory, what, ivy_file)
-            _keep(staging_directory / "lib", directory)
-        finally:
-            staging.discard(staging_directory)
-    return directory
+    return _cached(name, lambda staged: _fetch(java_program, staged, what, ivy_file, ("jar", "bundle")))
 
 
 def fetch_archive(java_program: str, name: str, what: str, group: str, artifact: str, version: str) -> Path:
@@ -93,18 +85,25 @@ def fetch_archive(java_program: str, name: str, what: str, group: str, artifact:
 
     Raise UserError, which names `what`, if that fails.
     """
+
+    def fill(staged: Path) -> Path:
+        ivy_file = ARCHIVE_IVY_FILE.format(group, artifact, version)
+        (archive,) = _fetch(java_program, staged, what, ivy_file, ("tar.gz",)).glob("*.tar.gz")
+        shutil.unpack_archive(archive, staged / "unpacked", filter="data")
+        return staged / "unpacked"
+
+    return _cached(name, fill)
+
+
+def _cached(name: str, fill: Callable[[Path], Path]) -> Path:
+    """Return a cache directory; if it is missing, it is what `fill` returns, below a directory that it is given."""
     directory = cache_directory() / name
     if not directory.is_dir():
-        staging_directory = staging.make(directory)
+        staged = staging.make(directory)
         try:
-            _fetch(
-                java_program, staging_directory, what, ARCHIVE_IVY_FILE.format(group, artifact, version), ("tar.gz",)
-            )
-            (archive,) = (staging_directory / "lib").glob("*.tar.gz")
-            shutil.unpack_archive(archive, staging_directory / "unpacked", filter="data")
-            _keep(staging_directory / "unpacked", directory)
+            _keep(fill(staged), directory)
         finally:
-            staging.discard(staging_directory)
+            staging.discard(staged)
     return directory
 
 
@@ -115,9 +114,8 @@ def last_line(text: str) -> str:
     return (informative or lines or ["it said nothing"])[-1][:300]
 
 
-def _fetch(
-    java_program: str, staging_directory: Path, what: str, ivy_file: str, types: Sequence[str] = ("jar", "bundle")
-) -> None:
+def _fetch(java_program: str, staging_directory: Path, what: str, ivy_file: str, types: Sequence[str]) -> Path:
+    """Return a directory in the staging directory with what an Ivy file names."""
     (staging_directory / "ivy.xml").write_text(ivy_file, encoding="ascii")
     pattern = f"{staging_directory}/lib/[artifact]-[revision](-[classifier]).[ext]"
     command = [java_program, "-cp", _ivy(what), "org.apache.ivy.Main", "-cache", f"{staging_directory}/ivy"]
@@ -128,6 +126,7 @@ def _fetch(
     if done.returncode != 0 or not list((staging_directory / "lib").glob("*")):
         output = last_line(done.stderr + done.stdout)
         raise UserError(f"{what} could not be fetched from Maven Central: {output}")
+    return staging_directory / "lib"
 
 
 def _keep(filled: Path, directory: Path) -> None:

@@ -5,31 +5,26 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from time import monotonic, time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich import box
 from rich.table import Column, Table
-from rich.text import Text
 
 from simulator import tso
 from simulator.cli.output import write_json
-from simulator.cli.terminal import Terminal
+from simulator.cli.terminal import StatusLine, Terminal
 from simulator.cli.user_files import JSON_MARK
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
-from simulator.errors import printable
 from simulator.limits import counted, sized
 from simulator.run.execute import RunResult
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
-
-if TYPE_CHECKING:
-    from rich.status import Status
 
 MANY = 40
 """Tables or partitions that are shown one by one; the summary file has all."""
@@ -138,8 +133,8 @@ class Display:
     """The progress of a run on standard error."""
 
     def __init__(self) -> None:
-        self._console = Terminal(stderr=True)
-        self._status: Status | None = None
+        self._line = StatusLine()
+        self._console = self._line.console
         self._began = 0.0
         self._sends = False
         self._silent = ""
@@ -155,8 +150,8 @@ class Display:
 
     def stage(self, text: str) -> None:
         """Show the stage that begins."""
-        if self._status is not None:
-            self._status.update(Text(printable(text)))
+        if self._line.is_shown:
+            self._line.show(text)
         else:
             self._console.print(f"{text} …", style="dim")
 
@@ -170,7 +165,7 @@ class Display:
         if silent and not self._silent and not self._console.is_terminal:
             self.note([silent])
         self._silent = silent
-        if self._status is not None:
+        if self._line.is_shown:
             self.stage(sending(progress, seconds) if sends else reading_line(progress, seconds))
 
     @contextmanager
@@ -178,17 +173,8 @@ class Display:
         """Show progress until the block ends; `reads` is whether the run compares snapshots before it sends."""
         stage = READING if reads else "sending"
         self._console.print(f"{stage} …", style="dim")
-        if not self._console.is_terminal:
+        with self._line.following(stage):
             yield
-            return
-        status = self._status = self._console.status(stage)
-        try:
-            status.start()
-            yield
-        finally:
-            self._status = None
-            with suppress(OSError):  # the terminal may be closed
-                status.stop()
 
     def ended(self, watermark: int) -> None:
         """Show the watermark at which a signal stopped the run."""

@@ -64,9 +64,9 @@ class StatusLine:
         self._printed = monotonic()
 
     @contextmanager
-    def following(self) -> Iterator[None]:
+    def following(self, line: str = "") -> Iterator[None]:
         """Show the line on a terminal until the block ends."""
-        self._status = self.console.status("") if self.console.is_terminal else None
+        self._status = self.console.status(line) if self.console.is_terminal else None
         try:
             if self._status is not None:
                 self._status.start()
@@ -76,6 +76,11 @@ class StatusLine:
             if status is not None:
                 with suppress(OSError):  # the terminal may be closed
                     status.stop()
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether a terminal shows it."""
+        return self._status is not None
 
     def show(self, line: str, at_once: bool = False) -> None:
         """Show a line; without a terminal print it if `at_once`, or if the last one is old enough."""

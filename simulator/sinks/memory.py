@@ -13,10 +13,10 @@ from typing import Any
 
 from simulator import tso
 from simulator.sinks.records import (
+    CountedSink,
     DeliveryReport,
     Latencies,
     PartitionCounter,
-    PartitionCounters,
     PartitionRecords,
     Records,
     Sink,
@@ -46,22 +46,16 @@ class Message:
         return tso.physical(self.commit_ts)
 
 
-class SynchronousSink(ABC):
+class SynchronousSink(CountedSink, ABC):
     """A sink that delivers in `write`."""
 
     in_flight = 0
-    resent = 0
 
     def __init__(
         self, settings: Any = None, topics: Sequence[str] = (), waiting: WaitListener = ignore_waiting
     ) -> None:
+        super().__init__()
         self._settings, self._topics = settings, topics
-        self._counters = PartitionCounters()
-
-    @property
-    def failed(self) -> bool:
-        """Whether a partition has an error."""
-        return self._counters.failed
 
     def write(self, records: Records) -> None:
         """Deliver the records, one partition after the other."""
@@ -77,21 +71,6 @@ class SynchronousSink(ABC):
                 continue
             size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
             tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
-
-    def latencies(self) -> Latencies:
-        """Return no latencies: there are no acknowledgements."""
-        return Latencies()
-
-    def drain(self) -> None:
-        """Do nothing: no records are ever in flight."""
-
-    def accounts(self) -> list[DeliveryReport]:
-        """Return what has been delivered so far."""
-        return self._counters.accounts()
-
-    def close(self) -> list[DeliveryReport]:
-        """Return what was delivered."""
-        return self._counters.accounts()
 
     @abstractmethod
     def _deliver(self, run: PartitionRecords, offset: int) -> None:

@@ -23,9 +23,7 @@ from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.sinks.records import (
     CUT_SHORT,
     INDEX_ONLY,
-    DeliveryReport,
-    Latencies,
-    PartitionCounters,
+    CountedSink,
     Records,
     WaitListener,
     ignore_waiting,
@@ -65,17 +63,15 @@ class StorageSettings:
     """The checkpoint from which the changefeed goes on after a restart; 0 if it is new."""
 
 
-class StorageSink:
-    """Writes rows, schema files and checkpoints to a storage."""
-
-    resent = 0
+class StorageSink(CountedSink):
+    """Writes rows, schema files and checkpoints to a storage; what is in flight waits for its file."""
 
     def __init__(
         self, settings: StorageSettings, topics: Sequence[str] = (), waiting: WaitListener = ignore_waiting
     ) -> None:
+        super().__init__()
         self._settings, self._layout, self._release = settings, settings.storage, settings.release
         self._files = ExternalStorage(settings.storage.uri, "sink-uri")
-        self._counters = PartitionCounters()
         self._waiting: dict[int, WaitingRows] = {}
         self._versions: dict[int, int] = {}
         """The version in the path of each table's rows: that of the schema file in use."""
@@ -101,17 +97,8 @@ class StorageSink:
             self._numbers.clear()
 
     @property
-    def failed(self) -> bool:
-        """Whether a file could not be written."""
-        return self._counters.failed
-
-    @property
     def in_flight(self) -> int:
         return sum(waiting.size for waiting in self._waiting.values())
-
-    def latencies(self) -> Latencies:
-        """Return no latencies: there are no acknowledgements."""
-        return Latencies()
 
     def write(self, records: Records) -> None:
         """Keep the rows, write schema files and checkpoints."""
@@ -134,15 +121,6 @@ class StorageSink:
                     self._store(table, waiting.take())
                 except OSError as error:
                     counter.error = str(error)
-
-    def accounts(self) -> list[DeliveryReport]:
-        """Return what has been written so far: the records are files of rows."""
-        return self._counters.accounts()
-
-    def close(self) -> list[DeliveryReport]:
-        """Write the files of all rows; return the reports."""
-        self.drain()
-        return self._counters.accounts()
 
     def _take(self, records: Records, places: np.ndarray, partition: tuple[int, int]) -> None:
         """Handle the records of one partition, in order: what is no row comes after the rows before it."""

@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from simulator import settings, tso
+from simulator import tso
 from simulator.errors import DdlError
 from simulator.files import location_beside
 from simulator.run.plan.snapshot_pairs import TableOrigin, UnplacedPair, table_origins
@@ -33,7 +33,19 @@ from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition,
 from simulator.run.plan.upstream_rows import as_snapshot
 from simulator.run.steps.derivation import SchemaChangeOptions, statements_between
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
-from simulator.settings import DURATION, TEXT, TEXTS, Key
+from simulator.settings import (
+    CHARSETS,
+    DEFAULT_OVER_MS,
+    DURATION,
+    PLACES,
+    TEXT,
+    TEXTS,
+    Key,
+    to_duration_ms,
+    to_place,
+    to_text,
+    to_texts,
+)
 from simulator.sources import snapshots
 from simulator.sources.row_changes import ChangePeriod
 from simulator.sources.snapshots import Snapshot, TextFormat, text_format
@@ -61,7 +73,7 @@ class SnapshotStep:
         before = position.state
         if isinstance(before, Upstream):
             before = as_snapshot(before, position.unread)
-        span = ChangePeriod(position.now_ms, self.over_ms or context.over_ms or settings.DEFAULT_OVER_MS)
+        span = ChangePeriod(position.now_ms, self.over_ms or context.over_ms or DEFAULT_OVER_MS)
         return _plan_changes(before, snapshot, span, self.schema_change, position, context)
 
 
@@ -73,57 +85,28 @@ def _step(directory: str, values: Mapping[str, Any], place: StepPlace) -> Snapsh
     return SnapshotStep(location_beside(place.file, directory), values.get("over_ms"), change, format)
 
 
+TIME = {"over": Key("over_ms", to_duration_ms, DURATION, "Simulated time over which its changes are spread.")}
+
+DEFINITIONS = {
+    "ddl": Key("ddl", to_text, TEXT, "A file of the statements that lead to its definitions of tables."),
+    "ddl-at": Key("ddl_at", to_place, {"enum": [*PLACES]}, "Where in the step's time these statements run."),
+    "rename": Key("rename", to_texts, TEXTS, "What has another name, as OLD=NEW, where statements are derived."),
+}
+
+FILES = {
+    "charset": Key("charset", to_text, {"enum": [*CHARSETS]}, "The character set of its SQL and CSV files."),
+    "csv-separator": Key("separator", to_text, TEXT, "What separates the values in its CSV files."),
+    "csv-delimiter": Key("delimiter", to_text, TEXT, "The quote around texts in its CSV files; empty for none."),
+    "csv-null-value": Key("null", to_text, TEXT, "NULL in its CSV files, without quotes."),
+}
+
 KIND = StepKind(
-    settings.to_text,
+    to_text,
     _step,
     (
-        KeyGroup(
-            {
-                "over": Key(
-                    "over_ms", settings.to_duration_ms, DURATION, "Simulated time over which its changes are spread."
-                )
-            },
-            "only a snapshot that follows another takes time",
-        ),
-        KeyGroup(
-            {
-                "ddl": Key(
-                    "ddl", settings.to_text, TEXT, "A file of the statements that lead to its definitions of tables."
-                ),
-                "ddl-at": Key(
-                    "ddl_at",
-                    settings.to_place,
-                    {"enum": list(settings.PLACES)},
-                    "Where in the step's time these statements run.",
-                ),
-                "rename": Key(
-                    "rename",
-                    settings.to_texts,
-                    TEXTS,
-                    "What has another name, as OLD=NEW, where statements are derived.",
-                ),
-            },
-            "only a snapshot that follows another can have other definitions",
-        ),
-        KeyGroup(
-            {
-                "charset": Key(
-                    "charset",
-                    settings.to_text,
-                    {"enum": list(settings.CHARSETS)},
-                    "The character set of its SQL and CSV files.",
-                ),
-                "csv-separator": Key(
-                    "separator", settings.to_text, TEXT, "What separates the values in its CSV files."
-                ),
-                "csv-delimiter": Key(
-                    "delimiter", settings.to_text, TEXT, "The quote around texts in its CSV files; empty for none."
-                ),
-                "csv-null-value": Key("null", settings.to_text, TEXT, "NULL in its CSV files, without quotes."),
-            },
-            "only a snapshot has text files",
-            first=True,
-        ),
+        KeyGroup(TIME, "only a snapshot that follows another takes time"),
+        KeyGroup(DEFINITIONS, "only a snapshot that follows another can have other definitions"),
+        KeyGroup(FILES, "only a snapshot has text files", first=True),
     ),
     starts=True,
     changes=True,

@@ -31,10 +31,10 @@ from simulator.sinks.kafka.sent_batches import (
     split_into_batches,
 )
 from simulator.sinks.records import (
+    CountedSink,
     DeliveryReport,
     Latencies,
     LatencyRecorder,
-    PartitionCounters,
     Records,
     WaitListener,
     by_partition,
@@ -53,11 +53,12 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 """Seconds between two producers, so that a batch that always fails does not resend others without end."""
 
 
-class KafkaSink:
+class KafkaSink(CountedSink):
     """Writes to the topics by their index; one per task, which owns its partitions."""
 
     def __init__(self, settings: KafkaSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> None:
         require_packages(settings.driver, settings.compression, settings.sasl.mechanism)
+        super().__init__()
         self._settings = settings
         self._topics = topics
         self._waiting = waiting
@@ -65,8 +66,7 @@ class KafkaSink:
         self._producer: Producer | None = None
         self._known: dict[str, int | BaseException] = {}
         self._flights: deque[SentBatch] = deque()
-        self._in_flight = self._resent = 0
-        self._counters = PartitionCounters()
+        self.in_flight = self.resent = 0
         self._measured = LatencyRecorder()
         self._last_acknowledged = 0.0
         self._acknowledged: dict[tuple[int, int], float] = {}
@@ -76,23 +76,8 @@ class KafkaSink:
         self._given_up = False
         self._cause: BaseException | None = None
 
-    @property
-    def failed(self) -> bool:
-        """Whether some partition has failed."""
-        return self._counters.failed
-
-    @property
-    def in_flight(self) -> int:
-        """Bytes that were written and not acknowledged."""
-        return self._in_flight
-
-    @property
-    def resent(self) -> int:
-        """Records that were sent again by another producer."""
-        return self._resent
-
     def latencies(self) -> Latencies:
-        """Return the latencies since the last call: from the first handover of a record to its acknowledgement."""
+        """Return those from the first handover of a record to its acknowledgement."""
         return self._measured.take()
 
     def write(self, records: Records) -> None:
@@ -109,10 +94,6 @@ class KafkaSink:
         while self._flights and not self.failed:
             self._check_oldest(POLL)
 
-    def accounts(self) -> list[DeliveryReport]:
-        """Return what has been delivered so far."""
-        return self._counters.accounts()
-
     def close(self) -> list[DeliveryReport]:
         """Wait for every acknowledgement, or for the silence that ends the run."""
         while self._flights:
@@ -123,7 +104,7 @@ class KafkaSink:
         return self._counters.accounts()
 
     def _make_room(self, size: int) -> None:
-        while self._flights and self._in_flight + size > self._settings.in_flight_bytes:
+        while self._flights and self.in_flight + size > self._settings.in_flight_bytes:
             self._check_oldest(POLL)
 
     def _send_or_fail(self, batch: RecordBatch) -> None:
@@ -155,7 +136,7 @@ class KafkaSink:
                 self._known[topic] = error
                 future = failed_future(error)
         self._flights.append(SentBatch(batch, future, since))
-        self._in_flight += batch.size
+        self.in_flight += batch.size
 
     def _partition_count(self, topic: str) -> int | BaseException:
         """Return the topic's number of partitions, which may have changed, or the error."""
@@ -189,7 +170,7 @@ class KafkaSink:
         flight = self._flights[0]
         outcome = flight.outcome(timeout)
         if outcome is not None and outcome.error is None:
-            self._in_flight -= self._flights.popleft().batch.size
+            self.in_flight -= self._flights.popleft().batch.size
             self._count(flight, outcome)
             return True
         silent = self._silent_since(flight.batch, flight.since)
@@ -236,7 +217,7 @@ class KafkaSink:
             if now > self._silent_since(batch, since) + self._settings.silence:
                 self._fail(batch, self._silence(batch))
             if self._counters[batch.place].error is None:
-                self._resent += len(batch.values)
+                self.resent += len(batch.values)
                 self._send(batch, since)
 
     def _pause(self, oldest: RecordBatch) -> None:
@@ -252,7 +233,7 @@ class KafkaSink:
         """
         left: list[tuple[RecordBatch, float]] = []
         broken: set[tuple[int, int]] = set()
-        flights, self._flights, self._in_flight = self._flights, deque(), 0
+        flights, self._flights, self.in_flight = self._flights, deque(), 0
         for flight in flights:
             outcome = None if flight.batch.place in broken else flight.outcome(0.0)
             if outcome is not None and outcome.error is None:
