@@ -33,8 +33,6 @@ READY_WITHIN = 60.0
 
 @dataclass(frozen=True)
 class Registry:
-    """A running registry."""
-
     url: str
     """For `schema-registry` of changefeed.toml."""
 

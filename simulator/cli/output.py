@@ -14,13 +14,11 @@ from simulator.files import STANDARD_STREAM, is_stream
 
 
 def show_lines(lines: Iterable[str]) -> None:
-    """Print lines."""
     for line in lines:
         click.echo(printable(line))
 
 
 def show_json(document: object) -> None:
-    """Print a JSON document."""
     click.echo(printable_json(document, indent=2))
 
 
@@ -31,12 +29,12 @@ def complain(lines: Iterable[str]) -> None:
             click.echo(printable(abridged(mask_secrets(line))), err=True)
 
 
-def write_json(path: Path, text: str, what: str) -> None:
-    """Print a JSON document on standard output, or write it to a file as `write_file` does."""
+def write_summary(path: Path, text: str) -> None:
+    """Print a summary in JSON on standard output, or write it to a file as `write_file` does."""
     if path == STANDARD_STREAM:
         click.echo(escaped_json(text), nl=False)
     else:
-        write_file(path, text, what)
+        write_file(path, text, "summary")
 
 
 def write_file(path: Path, text: str, what: str) -> None:
@@ -58,7 +56,6 @@ def write_file(path: Path, text: str, what: str) -> None:
 
 
 def warn(lines: Iterable[str]) -> None:
-    """Print warnings."""
     told = list(lines)
     if told:
         from simulator.cli.terminal import Terminal  # importing rich is slow, and most commands have no warnings

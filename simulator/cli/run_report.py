@@ -16,7 +16,7 @@ from rich import box
 from rich.table import Column, Table
 
 from simulator import tso
-from simulator.cli.output import write_json
+from simulator.cli.output import write_summary
 from simulator.cli.terminal import StatusLine, Terminal
 from simulator.cli.user_files import JSON_MARK
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
@@ -126,7 +126,7 @@ class Summary:
             "partitions": self.by_partition(),
             "statements": [asdict(event) for event in self.plan.statements],
         }
-        write_json(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", "summary")
+        write_summary(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 class Display:

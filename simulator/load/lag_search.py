@@ -68,8 +68,6 @@ class LagSample:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The result of a search."""
-
     sustained: float
     """Rows a second; 0 if even the lowest rate was not sustained."""
 

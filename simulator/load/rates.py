@@ -56,8 +56,6 @@ class RateAmount:
 
 @dataclass(frozen=True)
 class RateStep:
-    """A step or a ramp."""
-
     from_ms: int
     first: RateAmount
     last: RateAmount
@@ -73,8 +71,6 @@ class RateBurst:
 
 @dataclass(frozen=True)
 class RateSpec:
-    """A parsed `--rate`."""
-
     entries: tuple[RateStep, ...]
     burst: RateBurst | None = None
 

@@ -59,7 +59,6 @@ class WindowSender:
         return self._sink.close()
 
     def stop(self) -> None:
-        """Stop the prefetch."""
         if self._prefetch is not None:
             self._prefetch.stop()
         self._prefetch = None
@@ -123,7 +122,6 @@ class MessagePrefetch:
         self._sent_ms = window.end_ms
 
     def stop(self) -> None:
-        """Stop encoding."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()

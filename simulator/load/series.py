@@ -143,7 +143,6 @@ class LoadSeries:
         return slice(begin, end + 1), shares
 
     def _merge_pairs(self) -> None:
-        """Merge pairs of points."""
         half = self._points // 2
         for values in self._sums.values():
             values[:half] = values.reshape(half, 2).sum(axis=1)

@@ -169,7 +169,6 @@ class Page:
         return Stream(*self._changefeed(named), _number("stream", following))
 
     def _changefeed(self, text: str) -> tuple[PageTidb, ServedChangefeed]:
-        """Return the changefeed of `tidb/changefeed`."""
         number, _, name = text.partition("/")
         tidb = self._tidbs.get(_number("tidb", number))
         return tidb, tidb.changefeed(name)

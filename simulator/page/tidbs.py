@@ -87,7 +87,6 @@ class PageTidb:
             return answer
 
     def sql_mode(self, session: str) -> frozenset[str]:
-        """Return the sql_mode of a session."""
         handler = self._handlers.get(session)
         return frozenset() if handler is None else handler.client.session.settings.sql_mode
 
@@ -243,7 +242,6 @@ class PageTidbs:
         return tidb
 
     async def stop(self, number: int) -> None:
-        """Stop a fresh TiDB."""
         tidb, serving = self._tidbs.pop(number), self._serving.pop(number)
         tidb.served.server.stop()
         await serving

@@ -142,7 +142,6 @@ class Latencies:
 
     @staticmethod
     def total(parts: Iterable[Latencies]) -> Latencies:
-        """Return the sum of the parts."""
         counts: Counter[int] = Counter()
         longest = 0.0
         for part in parts:
@@ -181,8 +180,6 @@ class Latencies:
 
 
 class LatencyRecorder:
-    """A recorder of latencies."""
-
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
         self._longest = 0.0

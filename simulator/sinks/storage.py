@@ -285,8 +285,6 @@ class StorageSink(CountedSink):
 
 @dataclass(frozen=True)
 class RowsFile:
-    """The rows of one file."""
-
     parts: Sequence[memoryview]
     last_commit_ts: int
     fault: int = 0

@@ -171,7 +171,6 @@ class LoadProgressLine:
         self._silent = silence(progress)
 
     def line(self) -> str:
-        """Return the current line."""
         lag = self.monitor.lag
         return line(self.monitor.now(), None if lag is None else lag.lag, self.monitor.setup.driver, self._silent)
 

@@ -130,8 +130,7 @@ class LoadMonitor:
 class Metrics(Collector):
     """The metrics of a run, computed for each scrape; none until `monitor` is set."""
 
-    def __init__(self, monitor: LoadMonitor | None = None) -> None:
-        self.monitor = monitor
+    monitor: LoadMonitor | None = None
 
     @contextmanager
     def served(self, port: int, address: str = LOOPBACK) -> Iterator[int]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from simulator import tso
 from simulator.cli.load.monitor import LoadMonitor
-from simulator.cli.output import write_json
+from simulator.cli.output import write_summary
 from simulator.cli.run_report import by_partition, by_table
 from simulator.cli.terminal import Terminal
 from simulator.cli.user_files import JSON_MARK
@@ -191,4 +191,4 @@ def write(monitor: LoadMonitor, path: Path) -> None:
     lists = {name: json.dumps(values) for name, values in content.pop("series").items()}
     inner = ",\n".join(f'    "{name}": {values}' for name, values in lists.items())
     text = json.dumps(JSON_MARK | content, indent=2, ensure_ascii=False).removesuffix("\n}")
-    write_json(path, f'{text},\n  "series": {{\n{inner}\n  }}\n}}\n', "summary")
+    write_summary(path, f'{text},\n  "series": {{\n{inner}\n  }}\n}}\n')

@@ -230,7 +230,6 @@ def _has_lone_values(values: Values, gaps: bool) -> bool:
 
 
 def known(values: Values) -> bool:
-    """Return whether any value is known."""
     return any(value is not None for value in values)
 
 

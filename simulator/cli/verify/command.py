@@ -78,7 +78,6 @@ class VerifyProgressLine(VerifyListener):
             yield
 
     def stage(self, name: str) -> None:
-        """Begin a stage."""
         self._stage, self._began = name, monotonic()
         self._line.show(f"{name} …", at_once=True)
 

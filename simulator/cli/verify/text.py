@@ -30,7 +30,6 @@ OPS = {"INSERT": INSERT, "UPDATE": UPDATE, "DELETE": DELETE}
 
 
 def show(verification: Verification) -> None:
-    """Print a verification."""
     out = Terminal()
     out.print(verdict(verification), style=STYLES.get(verification.verdict, "red"), soft_wrap=True)
     if verification.partitions:

@@ -56,8 +56,6 @@ def _summed(rows: pa.Table) -> pa.RecordBatch:
 
 @dataclass
 class ActiveTable:
-    """A table with rows."""
-
     number: int
     """The physical table whose schema is told, an index in `TaskSpec.tables`."""
 

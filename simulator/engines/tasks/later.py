@@ -77,7 +77,6 @@ class _Held:
         self._files: list[_File] = []
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Add sorted rows."""
         if rows.num_rows:
             self._runs.append(rows)
 

@@ -61,8 +61,6 @@ from simulator.tso import LOGICAL_BITS
 
 @dataclass(frozen=True)
 class FlushMessages:
-    """The messages of a flush."""
-
     events: pa.RecordBatch
     """EVENTS without the columns that the messages hold, and `row_hash` if rows are summed."""
 

@@ -314,7 +314,6 @@ class EncoderStop:
 
 
 def _below(flush: Flush, commit_ts: int) -> Flush:
-    """Return the events below a commit-ts."""
     below = ints(flush.events, "commit_ts") < commit_ts
     if below.all():
         return flush

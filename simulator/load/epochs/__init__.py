@@ -295,8 +295,6 @@ class SchemaEpoch:
 
 @dataclass(frozen=True)
 class Pace:
-    """The pace of a window."""
-
     speed: float
     """Simulated seconds for each real one; 0 means as fast as the sink takes rows."""
 

@@ -153,8 +153,6 @@ def _references(generators: TableGenerators) -> set[Key]:
 
 @dataclass(frozen=True)
 class ChosenDdl:
-    """A statement."""
-
     table: int
     """The index in `Model.tables`."""
 

@@ -150,8 +150,6 @@ class ChangefeedStopped(DdlError):
 
 
 class ScenarioStep(Protocol):
-    """A step of a scenario."""
-
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """Return the position after the step, and its result; raises UserError."""
 

@@ -144,8 +144,6 @@ Timed = tuple[TableChanges, Places]
 
 @dataclass(frozen=True)
 class _RoundGenerator:
-    """The generator of a round."""
-
     table: Table
     fresh: Columns
     changing: Columns

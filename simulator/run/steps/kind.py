@@ -69,8 +69,6 @@ class StepVariant:
 
 @dataclass(frozen=True)
 class StepKind:
-    """A kind of step."""
-
     read: Callable[[Any], Any]
     """Converts the value of the key that names the kind; raises UserError."""
 

@@ -30,26 +30,20 @@ Polled = dict[tuple[str, int], list[KafkaRecord]]
 """Records by topic and partition."""
 
 
-def read_topic(
-    settings: KafkaSettings, topic: str, follow: bool = False, from_beginning: bool = True
-) -> Iterator[KafkaRecord]:
+def read_topic(settings: KafkaSettings, topic: str, follow: bool = False) -> Iterator[KafkaRecord]:
     """Yield the topic's records up to its current end, or forever with `follow`.
 
-    Without `from_beginning` only records after the start of reading. Raise UserError for a missing topic,
-    DeliveryError.
+    Raise UserError for a missing topic, DeliveryError.
     """
     places = _places(settings, topic)
     with _consumer(settings, places) as consumer:
-        ends = consumer.end_offsets(places)
-        starts = consumer.beginning_offsets(places) if from_beginning else ends
+        starts, ends = consumer.beginning_offsets(places), consumer.end_offsets(places)
         for place in places:
             consumer.seek(place, starts[place])
         yield from _records(consumer, starts, None if follow else ends)
 
 
-def tail(
-    settings: KafkaSettings, places: Iterable[tuple[str, int]], back: int, poll_ms: int = 200
-) -> Generator[Polled, None, None]:
+def tail(settings: KafkaSettings, places: Iterable[tuple[str, int]], back: int) -> Generator[Polled, None, None]:
     """Yield new records forever, poll by poll, starting `back` offsets before the end; a poll may be empty.
 
     Raise DeliveryError if Kafka cannot be read.
@@ -63,7 +57,7 @@ def tail(
         while True:
             yield {
                 (place.topic, place.partition): [_record(place, record) for record in records]
-                for place, records in consumer.poll(timeout_ms=poll_ms).items()
+                for place, records in consumer.poll(timeout_ms=POLL_MS).items()
             }
 
 
@@ -88,7 +82,7 @@ def read_partition(settings: KafkaSettings, topic: str, partition: int, first: i
         consumer.seek(place, first)
         position_reached, since = first, time.monotonic()
         while position_reached < end:
-            for batch in consumer.poll(timeout_ms=200).values():
+            for batch in consumer.poll(timeout_ms=POLL_MS).values():
                 records = batch if batch[-1].offset < end else [record for record in batch if record.offset < end]
                 yield (
                     [record.offset for record in records],
@@ -110,6 +104,7 @@ Fetched: TypeAlias = "tuple[Sequence[int], Sequence[int], Sequence[bytes | None]
 """Offsets, timestamps, keys and values."""
 
 SILENCE = 60.0
+POLL_MS = 200
 READER_OPTIONS = {
     "enable_auto_commit": False,
     "allow_auto_create_topics": False,
@@ -145,7 +140,7 @@ def _records(
     """Poll until every partition's position has reached its end; a position also passes what is not a record."""
     open_places = {place for place in starts if ends is None or starts[place] < ends[place]}
     while open_places:
-        for place, records in consumer.poll(timeout_ms=200).items():
+        for place, records in consumer.poll(timeout_ms=POLL_MS).items():
             for record in records:
                 if ends is None or record.offset < ends[place]:
                     yield _record(place, record)
@@ -193,7 +188,6 @@ class GroupOffsets:
             return None
 
     def close(self) -> None:
-        """Close the connection."""
         if self._admin is not None:
             with suppress(KafkaError, OSError):
                 self._admin.close()

@@ -125,7 +125,6 @@ def split_into_batches(run: PartitionRecords, batch_bytes: int) -> Iterator[Reco
 
 
 def failed_future(error: BaseException) -> library.Future:
-    """Return a future that has failed."""
     return library.Future().failure(error)
 
 
