@@ -27,8 +27,7 @@ from simulator.files import parse_toml
 from simulator.openapi.go_json import BodyError, parse
 from simulator.openapi.replica_config import masked, masked_uri
 from simulator.page import scripts
-from simulator.page.comparison import compare_feeds
-from simulator.page.messages import Decoded, Feed, message_members
+from simulator.page.messages import Decoded, Feed, compare_feeds, message_members
 from simulator.page.reasons import reasons
 from simulator.page.tidbs import PageTidb, PageTidbs, answer_members
 from simulator.releases.behaviour import EVERY
