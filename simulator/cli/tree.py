@@ -386,8 +386,7 @@ def inspect(
     if config:
         raise UserError(f"--config is for files on storage, and {source} has none")
     from simulator.reader.event_lines import lines, raw_lines
-    from simulator.reader.partitions import source_schemas
-    from simulator.reader.records import check_protocol, read_records
+    from simulator.reader.records import check_protocol, read_records, source_schemas
 
     check_protocol(protocol, source)
     records = read_records(source, follow, warn)

@@ -1,13 +1,11 @@
-"""The partitions of a recorded stream in fixtures directories or Kafka topics, read as batches of RECORD_SCHEMA, and the
-schemas that its messages name by id.
+"""The partitions of a recorded stream in fixtures directories or Kafka topics, read as batches of RECORD_SCHEMA.
 
 A StreamPartition only describes what to read, so that any process can read it. Records come in offset order.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -16,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import UserError
-from simulator.files import PARSE_ERRORS, parse_error_reason, read_text
 from simulator.reader.frame import record_batch
 from simulator.reader.records import (
     BYTES,
@@ -31,9 +28,7 @@ from simulator.reader.records import (
 )
 from simulator.reader.storage.directory import StorageDirectory
 from simulator.reader.storage.table_events import TableFiles, table_files
-from simulator.sinks.files.directory import SCHEMAS
 from simulator.sinks.kafka import KafkaSettings, of_changefeed
-from simulator.sinks.schema_registry import RegistrySchemas
 
 MOST_WHOLE = 2
 """Pieces from which it pays to cut a partition."""
@@ -175,32 +170,3 @@ def _of_kafka(partition: StreamPartition, settings: KafkaSettings) -> Iterator[p
 
 def _where(source: Path | KafkaSettings | TableFiles) -> str:
     return f"Kafka at {source.address}" if isinstance(source, KafkaSettings) else str(source)
-
-
-def fixture_schemas(directory: Path) -> dict[int, str]:
-    """Return the schemas of a fixtures directory by id; none if it has no file of them. Raises UserError."""
-    path = directory / SCHEMAS
-    if not path.exists():
-        return {}
-    text = read_text(path)
-    try:
-        return {int(id): _schema_text(member["schema"]) for id, member in json.loads(text).items()}
-    except PARSE_ERRORS as error:
-        form = '{"1": {"subject": …, "schema": …}, …}'
-        reason = parse_error_reason(error) if isinstance(error, json.JSONDecodeError) else f"it is not {form}"
-        raise UserError(f"{path} cannot be read: {reason}") from error
-
-
-def source_schemas(source: str | Path, registry: str | None = None) -> Mapping[int, str]:
-    """Return the schemas of the registry at a URL, or those beside the messages of fixtures; else none."""
-    if registry is not None:
-        return RegistrySchemas(registry)
-    return {} if "://" in str(source) else fixture_schemas(Path(source))
-
-
-def _schema_text(schema: object) -> str:
-    """Return the JSON of a schema; raises ValueError for other text."""
-    if not isinstance(schema, str):
-        raise TypeError("a schema is a text")
-    json.loads(schema)
-    return schema

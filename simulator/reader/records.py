@@ -1,6 +1,7 @@
-"""The records of fixtures directories and Kafka topics. Within a partition they come in offset order.
+"""The records of fixtures directories and Kafka topics, and the schemas that they name by id.
 
-Fixtures files are read record by record, or as batches of RECORD_SCHEMA by columns, with the same result and errors.
+Within a partition records come in offset order. Fixtures files are read record by record, or as batches of
+RECORD_SCHEMA by columns, with the same result and errors.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ import pyarrow.json as pj
 
 from simulator import limits
 from simulator.errors import ChangefeedError, UserError, uri_without_secrets
-from simulator.files import directory_entries, open_file, parse_error_reason, without_mark
+from simulator.files import PARSE_ERRORS, directory_entries, open_file, parse_error_reason, read_text, without_mark
 from simulator.reader.decode.cell_texts import decode_base64
 from simulator.reader.frame import RECORD_SCHEMA, record_batch
 from simulator.sinks.files.directory import SCHEMAS
+from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.changefeed import parse_kafka_uri
 from simulator.ticdc.changefeed.model import Kafka
 from simulator.ticdc.changefeed.protocols import SPELLINGS
@@ -402,3 +404,32 @@ def _is_whole(batch: pa.RecordBatch, block: bytes) -> bool:
             if batch.column(name).null_count
         )
     )
+
+
+def fixture_schemas(directory: Path) -> dict[int, str]:
+    """Return the schemas of a fixtures directory by id; none if it has no file of them. Raises UserError."""
+    path = directory / SCHEMAS
+    if not path.exists():
+        return {}
+    text = read_text(path)
+    try:
+        return {int(id): _schema_text(member["schema"]) for id, member in json.loads(text).items()}
+    except PARSE_ERRORS as error:
+        form = '{"1": {"subject": …, "schema": …}, …}'
+        reason = parse_error_reason(error) if isinstance(error, json.JSONDecodeError) else f"it is not {form}"
+        raise UserError(f"{path} cannot be read: {reason}") from error
+
+
+def source_schemas(source: str | Path, registry: str | None = None) -> Mapping[int, str]:
+    """Return the schemas of the registry at a URL, or those beside the messages of fixtures; else none."""
+    if registry is not None:
+        return RegistrySchemas(registry)
+    return {} if "://" in str(source) else fixture_schemas(Path(source))
+
+
+def _schema_text(schema: object) -> str:
+    """Return the JSON of a schema; raises ValueError for other text."""
+    if not isinstance(schema, str):
+        raise TypeError("a schema is a text")
+    json.loads(schema)
+    return schema

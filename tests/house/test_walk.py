@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from simulator import TiCDC
 from simulator.columns import change_frame
@@ -41,7 +43,9 @@ def walk() -> list[tuple[str, list[str]]]:
 
 def parts(value: object) -> Iterator[object]:
     """The direct parts of a container."""
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
+        yield from astuple(value)
+    elif is_dataclass(value) and not isinstance(value, type):
         yield from members(value)
     elif isinstance(value, dict):
         yield from value.values()

@@ -10,8 +10,7 @@ from support.playing import play
 
 from simulator import tso
 from simulator.api.golden import Golden
-from simulator.reader.partitions import fixture_schemas
-from simulator.reader.records import read_records
+from simulator.reader.records import fixture_schemas, read_records
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.workflow import verify
 from simulator.run import scenario as scenarios

@@ -18,8 +18,7 @@ from zlib import crc32
 from simulator.errors import SimulatorError
 from simulator.reader.decode import DdlEvent, RowEvent
 from simulator.reader.event_lines import MessageReader
-from simulator.reader.partitions import fixture_schemas
-from simulator.reader.records import read_records
+from simulator.reader.records import fixture_schemas, read_records
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import Verification
 from simulator.reader.verify.workflow import verify

@@ -28,7 +28,8 @@ from simulator.reader.compare.events import (
     events_of,
 )
 from simulator.reader.decode import DECODERS, protocol_of
-from simulator.reader.partitions import StreamPartition, StreamSources, partitions, source_schemas
+from simulator.reader.partitions import StreamPartition, StreamSources, partitions
+from simulator.reader.records import source_schemas
 from simulator.reader.storage.directory import StorageDirectory, open_directory
 from simulator.reader.storage.events import CsvFormat
 from simulator.reader.storage.file_checks import DataFile, FileFinding, IndexFile

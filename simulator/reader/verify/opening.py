@@ -14,8 +14,8 @@ from simulator.reader.contract.message_writer import MessageWriter
 from simulator.reader.contract.stream_spec import UNBOUNDED, StreamSpec, stream_spec_of
 from simulator.reader.decode import DECODERS
 from simulator.reader.decode.batches import is_sequential
-from simulator.reader.partitions import StreamPartition, partitions, source_schemas, storage_partitions
-from simulator.reader.records import Record, TopicPartition
+from simulator.reader.partitions import StreamPartition, partitions, storage_partitions
+from simulator.reader.records import Record, TopicPartition, source_schemas
 from simulator.reader.replay.normalize import LikeNull
 from simulator.reader.replay.stream_statements import StreamStatement, renames
 from simulator.reader.replay.table_timeline import TableTimeline

@@ -13,8 +13,7 @@ from support.playing import output_of, play
 
 from simulator import TiCDC
 from simulator.errors import ChangefeedError, EncodeError, UserError
-from simulator.reader.partitions import source_schemas
-from simulator.reader.records import read_records
+from simulator.reader.records import read_records, source_schemas
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs.avro import numbers
 from simulator.ticdc.codecs.row_changes import Schema
