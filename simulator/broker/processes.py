@@ -1,7 +1,11 @@
-"""Server processes that outlive this one: their ports, start, and whether they still run."""
+"""Server processes that outlive this one: their ports, start, and whether they still run.
+
+A directory has one server of a kind. Its state file has the id of the process, which is checked each time.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -9,15 +13,87 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from simulator.errors import UserError
+from simulator import signals
+from simulator.broker.jars import last_line
+from simulator.errors import DeliveryError, UserError
 
 STOP_WITHIN = 15.0
 
+READY_WITHIN = 60.0
+"""Seconds until a server must answer: Kafka usually takes 2 s, 5-8 s on a directory whose broker was killed."""
+
 EXEC_WITHIN = 5.0
 """Seconds in which a new process may have no command line, while the shell execs setsid, then Java (Linux)."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server."""
+
+    address: str
+    """`host:port`, or a URL."""
+
+    pid: int
+    directory: str
+
+
+@dataclass(frozen=True)
+class ServerKind:
+    """A kind of server, and its files in a directory."""
+
+    name: str
+    state: str
+    """The file with the fields of the running `Server`."""
+
+    mark: str
+    """The file whose path is on its command line."""
+
+    log: str
+
+    def status(self, home: Path) -> Server | None:
+        """Return the server of a directory; None if there is none."""
+        try:
+            state = json.loads((home / self.state).read_text(encoding="utf-8"))
+            server = Server(str(state["address"]), int(state["pid"]), str(home))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return server if runs(server.pid, str(home / self.mark)) else None
+
+    def start(self, home: Path, address: str, command: Sequence[str], is_ready: Callable[[], bool]) -> None:
+        """Start it, and wait until it is ready; raise DeliveryError if it does not start or answer."""
+        with signals.defer_signals():
+            server = Server(address, launch(command, home / self.log), str(home))
+            (home / self.state).write_text(json.dumps(asdict(server)), encoding="utf-8")
+        try:
+            self._wait_until(is_ready, server, home)
+        except signals.Stopped:
+            self.stop(home)
+            raise
+
+    def stop(self, home: Path) -> bool:
+        """Stop the server of a directory; return whether there was one."""
+        server = self.status(home)
+        if server is not None:
+            stop(server.pid, str(home / self.mark))
+        (home / self.state).unlink(missing_ok=True)
+        return server is not None
+
+    def _wait_until(self, is_ready: Callable[[], bool], server: Server, home: Path) -> None:
+        end, log = time.monotonic() + READY_WITHIN, home / self.log
+        while time.monotonic() < end:
+            if not runs(server.pid, str(home / self.mark)):
+                text = log.read_text(encoding="utf-8", errors="replace")
+                raise DeliveryError(f"{self.name} did not start: {last_line(text)} (see {log})")
+            if is_ready():
+                return
+            time.sleep(0.2)
+        self.stop(home)
+        where = f"{'at' if '://' in server.address else 'on'} {server.address}"
+        raise DeliveryError(f"{self.name} did not answer {where} in {READY_WITHIN:.0f} s (see {log})")
 
 
 def launch(command: Sequence[str], log: Path) -> int:

@@ -6,38 +6,25 @@ artifact whose content is `{}` (tiflow v8.5.4: pkg/sink/codec/avro/confluent_sch
 
 from __future__ import annotations
 
-import json
-import time
-from dataclasses import asdict, dataclass
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from simulator import signals
 from simulator.broker import processes
-from simulator.broker.jars import fetch_archive, find_java, last_line
+from simulator.broker.jars import fetch_archive, find_java
+from simulator.broker.processes import Server, ServerKind
 from simulator.broker.server import default_directory
-from simulator.errors import DeliveryError, UserError
+from simulator.errors import UserError
 
 APICURIO = "2.6.13.Final"
 ARTIFACT = "apicurio-registry-app"
 API = "/apis/ccompat/v7"
 ROOT_ARTIFACT = "/apis/registry/v2/groups/ticdc/artifacts"
-STATE = "registry.json"
 PORT = 8081
 """The port of Confluent's registry."""
 
-READY_WITHIN = 60.0
-
-
-@dataclass(frozen=True)
-class Registry:
-    url: str
-    """For `schema-registry` of changefeed.toml."""
-
-    pid: int
-    directory: str
+REGISTRY = ServerKind("the schema registry", "registry.json", "registry.json", "registry.log")
 
 
 def start(port: int | None = None, directory: Path | None = None) -> str:
@@ -49,12 +36,12 @@ def start(port: int | None = None, directory: Path | None = None) -> str:
     home = _home(directory)
     running = status(directory)
     if running is not None:
-        if port is not None and running.url != _url(port):
+        if port is not None and running.address != _url(port):
             raise UserError(
-                f"a schema registry for {home.parent} already runs at {running.url}, not on port {port}: stop it first, "
+                f"a schema registry for {home.parent} already runs at {running.address}, not on port {port}: stop it first, "
                 "or give another directory"
             )
-        return running.url
+        return running.address
     number = processes.choose_port(port, PORT)
     java = find_java("the schema registry")
     program = fetch_program(java)
@@ -64,20 +51,13 @@ def start(port: int | None = None, directory: Path | None = None) -> str:
         "quarkus.http.port": str(number),
         "REGISTRY_DATASOURCE_URL": f"jdbc:h2:file:{home / 'data'}",
         "registry.redirects.ticdc": f"{API},{ROOT_ARTIFACT}/root",
-        "ticdc-sim.state": str(home / STATE),
+        "ticdc-sim.state": str(home / REGISTRY.mark),
     }
     options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", *(f"-D{name}={value}" for name, value in settings.items())]
     jar = program / f"{ARTIFACT}-{APICURIO}-runner.jar"
-    with signals.defer_signals():
-        pid = processes.launch([java, *options, "-jar", str(jar)], home / "registry.log")
-        registry = Registry(_url(number), pid, str(home))
-        (home / STATE).write_text(json.dumps(asdict(registry)), encoding="utf-8")
-    try:
-        _wait_ready(registry, directory)
-    except signals.Stopped:
-        stop(directory)
-        raise
-    return registry.url
+    command = [java, *options, "-jar", str(jar)]
+    REGISTRY.start(home, _url(number), command, lambda: _add_root_artifact(f"http://127.0.0.1:{number}"))
+    return _url(number)
 
 
 def fetch_program(java_program: str) -> Path:
@@ -86,24 +66,14 @@ def fetch_program(java_program: str) -> Path:
     return fetch_archive(java_program, name, what, "io.apicurio", ARTIFACT, APICURIO)
 
 
-def status(directory: Path | None = None) -> Registry | None:
-    """Return the registry that serves the directory, or None."""
-    home = _home(directory)
-    try:
-        state = json.loads((home / STATE).read_text(encoding="utf-8"))
-        registry = Registry(str(state["url"]), int(state["pid"]), str(home))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return registry if processes.runs(registry.pid, str(home / STATE)) else None
+def status(directory: Path | None = None) -> Server | None:
+    """Return the registry that serves the directory, or None. Its address is for `schema-registry` of changefeed.toml."""
+    return REGISTRY.status(_home(directory))
 
 
 def stop(directory: Path | None = None) -> bool:
     """Stop the directory's registry and keep its schemas; return whether one was running."""
-    home, registry = _home(directory), status(directory)
-    if registry is not None:
-        processes.stop(registry.pid, str(home / STATE))
-    (home / STATE).unlink(missing_ok=True)
-    return registry is not None
+    return REGISTRY.stop(_home(directory))
 
 
 def _home(directory: Path | None) -> Path:
@@ -114,23 +84,8 @@ def _url(port: int) -> str:
     return f"http://127.0.0.1:{port}{API}"
 
 
-def _wait_ready(registry: Registry, directory: Path | None) -> None:
-    """Wait until the registry answers and has the artifact that TiCDC's first request is redirected to."""
-    home, end = Path(registry.directory), time.monotonic() + READY_WITHIN
-    log = home / "registry.log"
-    while time.monotonic() < end:
-        if not processes.runs(registry.pid, str(home / STATE)):
-            text = log.read_text(encoding="utf-8", errors="replace")
-            raise DeliveryError(f"the schema registry did not start: {last_line(text)} (see {log})")
-        if _add_root_artifact(registry.url.removesuffix(API)):
-            return
-        time.sleep(0.2)
-    stop(directory)
-    raise DeliveryError(f"the schema registry did not answer at {registry.url} in {READY_WITHIN:.0f} s (see {log})")
-
-
 def _add_root_artifact(address: str) -> bool:
-    """Return whether the registry has the artifact."""
+    """Add the artifact that TiCDC's first request is redirected to; return whether the registry has it."""
     headers = {"Content-Type": "application/json", "X-Registry-ArtifactId": "root", "X-Registry-ArtifactType": "JSON"}
     request = Request(f"{address}{ROOT_ARTIFACT}?ifExists=RETURN", b"{}", headers, method="POST")
     try:

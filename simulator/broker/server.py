@@ -1,35 +1,23 @@
 """A real single-node Apache Kafka for experiments, without docker: its jars come from Maven through pyspark's Ivy.
 
-One directory is one broker. Its state file has the id of the serving process, which is checked each time.
+One directory is one broker.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from simulator import signals
 from simulator.broker import processes
 from simulator.broker.jars import cache_directory, find_java, kafka_jars, last_line
-from simulator.errors import DeliveryError, UserError
+from simulator.broker.processes import Server, ServerKind
+from simulator.errors import UserError
 
 PORT = 9092
 
-READY_WITHIN = 60.0
-"""Seconds until a broker must answer: it usually takes 2 s, 5-8 s on a directory whose broker was killed."""
-
-
-@dataclass(frozen=True)
-class Broker:
-    """A running broker; `address` is `host:port`."""
-
-    address: str
-    pid: int
-    directory: str
+BROKER = ServerKind("Kafka", "broker.json", "server.properties", "broker.log")
 
 
 def default_directory() -> Path:
@@ -45,6 +33,8 @@ def start(
     A broker that already serves the directory is kept. Without `port` it is 9092 if free, else any free port. `extra_properties`
     are additional lines of server.properties. Raise UserError or DeliveryError.
     """
+    from simulator.sinks.kafka.admin import is_answering  # it takes long, and not all commands ask
+
     home = (directory or default_directory()).absolute()
     running = status(home)
     if running is not None:
@@ -53,53 +43,34 @@ def start(
     java = find_java("Kafka")
     jars = kafka_jars(java)
     home.mkdir(parents=True, exist_ok=True)
-    settings = home / "server.properties"
+    settings = home / BROKER.mark
     if settings.exists() and not settings.read_bytes().startswith(PROPERTIES[:FIRST_LINES].encode()):
         raise UserError(f"{settings} is a file that ticdc-sim did not write: give --directory another name")
     extra_lines = "".join(f"{name}={value}\n" for name, value in (extra_properties or {}).items())
     settings.write_text(properties(broker_port, processes.free_port(), home / "data") + extra_lines, encoding="ascii")
     if not (home / "data" / FORMATTED).exists():
         _format(java, jars, settings, home)
-    with signals.defer_signals():
-        command = [java, "-Xmx256m", "-cp", f"{jars}/*", "kafka.Kafka", str(settings)]
-        broker = Broker(f"127.0.0.1:{broker_port}", processes.launch(command, home / "broker.log"), str(home))
-        (home / STATE).write_text(json.dumps(asdict(broker)), encoding="utf-8")
-    try:
-        _wait_ready(broker)
-    except signals.Stopped:
-        stop(home)
-        raise
-    return broker.address
+    address = f"127.0.0.1:{broker_port}"
+    command = [java, "-Xmx256m", "-cp", f"{jars}/*", "kafka.Kafka", str(settings)]
+    BROKER.start(home, address, command, lambda: is_answering(address))
+    return address
 
 
-def status(directory: Path | None = None) -> Broker | None:
+def status(directory: Path | None = None) -> Server | None:
     """Return the broker that serves the directory, or None."""
-    home = (directory or default_directory()).absolute()
-    try:
-        state = json.loads((home / STATE).read_text(encoding="utf-8"))
-        broker = Broker(address=str(state["address"]), pid=int(state["pid"]), directory=str(home))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return broker if _is_kafka(broker.pid, home) else None
+    return BROKER.status((directory or default_directory()).absolute())
 
 
 def stop(directory: Path | None = None) -> bool:
     """Stop the directory's broker and keep its data; return whether one was running."""
-    home = (directory or default_directory()).absolute()
-    broker = status(home)
-    if broker is not None:
-        processes.stop(broker.pid, str(home / "server.properties"))
-    (home / STATE).unlink(missing_ok=True)
-    return broker is not None
+    return BROKER.stop((directory or default_directory()).absolute())
 
-
-STATE = "broker.json"
 
 FORMATTED = "meta.properties"
 """The last file that formatting writes (kafka: metadata storage/Formatter.java). What has it is not formatted again."""
 
 
-def _same_port(running: Broker, port: int | None) -> str:
+def _same_port(running: Server, port: int | None) -> str:
     if port is not None and running.address != f"127.0.0.1:{port}":
         raise UserError(
             f"a broker for {running.directory} already runs on {running.address}, not on port {port}: "
@@ -111,7 +82,7 @@ def _same_port(running: Broker, port: int | None) -> str:
 def _last_port(home: Path) -> int | None:
     """Return the port of a broker that died here, so that waiting clients find the new one."""
     try:
-        return int(json.loads((home / STATE).read_text(encoding="utf-8"))["address"].rpartition(":")[2])
+        return int(json.loads((home / BROKER.state).read_text(encoding="utf-8"))["address"].rpartition(":")[2])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -125,26 +96,6 @@ def _format(java: str, jars: Path, settings: Path, home: Path) -> None:
     )
     if done.returncode != 0:
         raise UserError(f"Kafka cannot use {home}: {last_line(done.stdout + done.stderr)}")
-
-
-def _wait_ready(broker: Broker) -> None:
-    from simulator.sinks.kafka.admin import is_answering
-
-    end = time.monotonic() + READY_WITHIN
-    home = Path(broker.directory)
-    while time.monotonic() < end:
-        if not _is_kafka(broker.pid, home):
-            log = (home / "broker.log").read_text(encoding="utf-8", errors="replace")
-            raise DeliveryError(f"Kafka did not start: {last_line(log)} (see {home / 'broker.log'})")
-        if is_answering(broker.address):
-            return
-        time.sleep(0.2)
-    stop(home)
-    raise DeliveryError(f"Kafka did not answer on {broker.address} in {READY_WITHIN:.0f} s (see {home / 'broker.log'})")
-
-
-def _is_kafka(pid: int, home: Path) -> bool:
-    return processes.runs(pid, str(home / "server.properties"))
 
 
 def properties(port: int, controller: int, data: Path) -> str:

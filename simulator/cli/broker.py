@@ -69,4 +69,4 @@ def status(directory: Path | None) -> None:
         raise UserError("no broker is running; start one with: ticdc-sim broker start")
     show_lines([f"running on {running.address}, pid {running.pid}, data in {running.directory}"])
     if schemas is not None:
-        show_lines([f"schema registry at {schemas.url}, pid {schemas.pid}"])
+        show_lines([f"schema registry at {schemas.address}, pid {schemas.pid}"])

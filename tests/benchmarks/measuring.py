@@ -111,7 +111,7 @@ KEPT = {
 
 
 @contextmanager
-def kafka(properties: Mapping[str, str] | None = None) -> Iterator[server.Broker]:
+def kafka(properties: Mapping[str, str] | None = None) -> Iterator[server.Server]:
     """A Kafka of one's own."""
     with tempfile.TemporaryDirectory(prefix="bench-kafka-") as name:
         server.start(free_port(), Path(name), properties)

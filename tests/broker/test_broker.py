@@ -34,7 +34,7 @@ def test_a_broker_that_runs_is_found_and_left_alone(kafka: str, kafka_directory:
 def test_a_process_number_that_was_given_to_another_program_is_not_taken_for_kafka(tmp_path: Path) -> None:
     """And is not killed by a stop."""
     state = {"address": "127.0.0.1:9", "pid": os.getpid(), "directory": str(tmp_path)}
-    (tmp_path / broker.STATE).write_text(json.dumps(state))
+    (tmp_path / broker.BROKER.state).write_text(json.dumps(state))
 
     assert broker.status(tmp_path) is None
     assert not broker.stop(tmp_path)
@@ -46,7 +46,7 @@ def test_a_process_that_is_just_becoming_kafka_is_not_taken_for_a_dead_one(tmp_p
     again = program(tmp_path / "again", 'exec "$0" "$@"')
     with subprocess.Popen([str(again), str(tmp_path / "server.properties")]) as process:
         state = {"address": "127.0.0.1:9", "pid": process.pid, "directory": str(tmp_path)}
-        (tmp_path / broker.STATE).write_text(json.dumps(state))
+        (tmp_path / broker.BROKER.state).write_text(json.dumps(state))
         try:
             assert all(broker.status(tmp_path) for _ in range(1000))
         finally:
@@ -57,7 +57,7 @@ def test_a_process_that_is_just_becoming_kafka_is_not_taken_for_a_dead_one(tmp_p
 @pytest.mark.parametrize("state", ["", "{}", "[]", '{"address": 5}'])
 def test_a_damaged_state_file_is_no_broker(tmp_path: Path, state: str) -> None:
     """Whatever is in it."""
-    (tmp_path / broker.STATE).write_text(state)
+    (tmp_path / broker.BROKER.state).write_text(state)
 
     assert broker.status(tmp_path) is None
 

@@ -36,7 +36,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def url(directory: Path) -> str:
     running = registry.status(directory)
     assert running is not None
-    return running.url
+    return running.address
 
 
 def test_rows_in_kafka_are_read_with_the_schemas_of_the_registry(kafka: str, directory: Path) -> None:

@@ -253,7 +253,7 @@ def test_memory_that_the_engine_in_process_does_not_get_is_one_line(
 @pytest.mark.slow
 def test_a_broker_whose_start_is_stopped_does_not_run(tmp_path: Path) -> None:
     with started("broker", "start", "--directory", tmp_path, "--port", free_port()) as process:
-        wait_until(process, (tmp_path / broker.STATE).exists)
+        wait_until(process, (tmp_path / broker.BROKER.state).exists)
         process.send_signal(signal.SIGHUP)
         assert errors(process) == ["ticdc-sim: stopped by SIGHUP"]
     assert process.returncode == 129

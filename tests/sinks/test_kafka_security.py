@@ -25,9 +25,8 @@ from support.kafka_fixture import require_kafka_jars
 from support.scripted_servers import Answer, granted, identity_provider, unsigned
 
 from simulator.broker import jars as broker_jars
-from simulator.broker import server as broker
 from simulator.broker.jars import find_java
-from simulator.broker.processes import free_port
+from simulator.broker.processes import READY_WITHIN, free_port
 from simulator.broker.server import properties
 from simulator.cli import run
 from simulator.errors import DeliveryError
@@ -106,7 +105,7 @@ class Secured:
             serve = [*command, "kafka.Kafka", "server.properties"]
             process = subprocess.Popen(serve, cwd=self._home, stdout=out, stderr=out)
         try:
-            end = time.monotonic() + broker.READY_WITHIN
+            end = time.monotonic() + READY_WITHIN
             while not is_answering(self.addresses["plain"]):
                 assert process.poll() is None and time.monotonic() < end, log.read_text("utf-8")[-3000:]
                 time.sleep(0.2)

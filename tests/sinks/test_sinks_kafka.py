@@ -181,7 +181,7 @@ def test_batches_are_cut_again_where_the_topic_takes_less_than_was_known(setting
 
 
 @pytest.fixture(scope="module")
-def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, broker.Broker]]:
+def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, broker.Server]]:
     """A broker that the tests may kill, and its directory; the last one leaves it dead."""
     with served(tmp_path_factory.mktemp("mortal")) as directory:
         running = broker.status(directory)
@@ -189,7 +189,7 @@ def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, bro
         yield directory, running
 
 
-def test_a_broker_that_is_killed_and_restarted_loses_nothing(mortal: tuple[Path, broker.Broker], topic: str) -> None:
+def test_a_broker_that_is_killed_and_restarted_loses_nothing(mortal: tuple[Path, broker.Server], topic: str) -> None:
     """Each partition's records arrive in order, again at most what was not acknowledged."""
     directory, running = mortal
 
@@ -212,7 +212,7 @@ def test_a_broker_that_is_killed_and_restarted_loses_nothing(mortal: tuple[Path,
 
 
 def test_a_broker_that_is_stopped_is_gone_and_ends_the_run_which_says_where(
-    mortal: tuple[Path, broker.Broker], topic: str, capsys: pytest.CaptureFixture[str]
+    mortal: tuple[Path, broker.Server], topic: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """After the silence that was agreed, with the first offset and TSO that are missing, per partition."""
     directory, running = mortal

@@ -51,7 +51,7 @@ def start_broker(directory: Path) -> str:
     with pytest.MonkeyPatch.context() as environment:
         # It ends before a second compiler and several collectors pay.
         environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        known = (directory / broker.STATE).exists()
+        known = (directory / broker.BROKER.state).exists()
         return broker.start(None if known else free_port(), directory)
 
 
