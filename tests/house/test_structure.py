@@ -40,7 +40,14 @@ DOORS = {
     "prompt_toolkit": ("cli",),
     "pytest": ("api.pytest_plugin",),
     "py4j": ("engines.spark.failures", "engines.spark.internals"),
-    "pyspark": ("engines.on_spark", "engines.spark", "reader.on_spark", "truth.on_spark", "load.on_spark"),
+    "pyspark": (
+        "engines.on_spark",
+        "engines.spark",
+        "reader.databases.jdbc",
+        "reader.on_spark",
+        "truth.on_spark",
+        "load.on_spark",
+    ),
     "pymysql": ("reader.databases",),
     "re2": ("ticdc.filters.go_regexp", "tidb.functions.texts"),
     "rich": ("cli",),
@@ -71,6 +78,12 @@ PACKAGE = ROOT / "simulator"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
+OPTIONAL = {"confluent_kafka", "pymysql", "sqlalchemy"}
+"""What an installation without extras lacks."""
+
+OPTIONAL_ROOMS = ("reader.databases.", "sinks.kafka.confluent")
+
+
 def module_name(path: Path) -> str:
     """`ticdc.split` of simulator/ticdc/split.py; the package itself is the empty name."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -86,13 +99,26 @@ def imports(path: Path) -> frozenset[str]:
     return frozenset(imported_names(path))
 
 
+@cache
+def at_the_top(path: Path) -> frozenset[str]:
+    """The modules of ours, and the libraries, that a file imports when it is imported."""
+    top = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {name for node in top for name in names_of(node)}
+    return frozenset(names | {name.partition(".")[0] for name in names})
+
+
 def imported_names(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: imports are written in full"
-            yield from (imported(str(node.module), alias.name) for alias in node.names)
+        yield from names_of(node)
+
+
+def names_of(node: ast.AST) -> Iterator[str]:
+    """The full name of every module that an import names."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        assert node.level == 0, f"{node.module}: imports are written in full"
+        yield from (imported(str(node.module), alias.name) for alias in node.names)
 
 
 def imported(module: str, name: str) -> str:
@@ -154,6 +180,18 @@ def test_a_library_is_imported_only_where_its_door_is() -> None:
         for module, path in MODULES.items()
         if library in libraries(path) and not any(fits(module, door) for door in doors)
     ]
+
+
+def test_optional_libraries_are_imported_when_they_are_asked_for() -> None:
+    """No module draws them in by its imports at the top, but those whose users have asked for them."""
+    drawing = {name for name, path in MODULES.items() if at_the_top(path) & OPTIONAL}
+    while (
+        more := {name for name, path in MODULES.items() if at_the_top(path) & {f"simulator.{each}" for each in drawing}}
+        - drawing
+    ):
+        drawing |= more
+
+    assert {name for name in drawing if not name.startswith(OPTIONAL_ROOMS)} == set()
 
 
 def test_every_library_has_a_door_and_is_a_dependency() -> None:

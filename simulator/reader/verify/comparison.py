@@ -303,9 +303,9 @@ def _behind_jdbc(options: VerifyOptions, url: str, expected: Snapshot) -> Found:
     comparison = expected_rows(expected)
 
     def compare(spark: Any) -> Found:
-        from simulator.reader import on_spark
+        from simulator.reader.databases import jdbc
 
-        batches, gaps = on_spark.run(spark, url, comparison, options.show, expected.size)
+        batches, gaps = jdbc.run(spark, url, comparison, options.show, expected.size)
         return _outcome(batches, comparison, options), gaps
 
     jars = () if options.jdbc_driver is None else (options.jdbc_driver,)
