@@ -6,7 +6,12 @@
 
 `simulator.faults` lists the faults and their keys. A fault takes one simulated millisecond. A fault that the
 changefeed cannot show is refused before anything is sent. Two of them change the plan itself: a topic gets more
-partitions, and a row is changed in TiDB so that its message gets a certain size.
+partitions, and a row is changed in TiDB so that its message gets a certain size. Beside SQL the key `fault` says that
+TiCDC restarts when it has sent some of the rows of a transaction:
+
+    [[step]]
+    sql = "UPDATE item SET stock = stock - 1"
+    fault = { kind = "restart", after-rows = 3 }
 """
 
 from __future__ import annotations
