@@ -102,7 +102,7 @@ def sqlstate(number: int) -> str:
 class FunctionProblem(Exception):
     """An error or a warning with MySQL's number and text, and the value of the function for a statement that goes on.
 
-    The kinds are those of `expressions.sql.problems`: `E` is an error in every statement, `T` an error where
+    The kinds are those of `expressions.expression.KINDS`: `E` is an error in every statement, `T` an error where
     strict mode writes rows, `D` a division by 0, `W` a warning.
     """
 

@@ -66,14 +66,6 @@ def big_endian(numbers: Hashes | Places, like: pa.Array) -> pa.Array:
     return fixed(numbers.astype(">u8"), like)
 
 
-def _decimal(type: ColumnType, texts: pa.Array) -> pa.Array:
-    return _digits(texts, max(type.length, type.decimal + 1))  # DECIMAL(4,4) has a 0 before its point
-
-
-def _time(type: ColumnType, texts: pa.Array) -> pa.Array:
-    return _digits(texts, 7 + max(type.decimal, 0))
-
-
 def _digits(texts: pa.Array, width: int) -> pa.Array:
     """Encode numbers as a sign and `width` digits, which are complemented in negative numbers."""
     strings = pc.fill_null(texts.cast(pa.string()), "0")
@@ -93,14 +85,6 @@ def _floating(type: ColumnType, texts: pa.Array) -> pa.Array:
     return big_endian(np.where(numbers < 0, ~bits, bits | SIGN), texts)
 
 
-def _enum(type: ColumnType, texts: pa.Array) -> pa.Array:
-    return big_endian(enum_numbers(type.elements, texts), texts)
-
-
-def _set(type: ColumnType, texts: pa.Array) -> pa.Array:
-    return big_endian(set_bits(type.elements, texts), texts)
-
-
 def _plain(type: ColumnType, texts: pa.Array) -> pa.Array:
     return raw(texts)
 
@@ -109,11 +93,11 @@ ORDERED: Mapping[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
     "integer": _integer,
     "bit": _integer,
     "year": _integer,
-    "decimal": _decimal,
+    "decimal": lambda type, texts: _digits(texts, max(type.length, type.decimal + 1)),
     "float": _floating,
-    "time": _time,
-    "enum": _enum,
-    "set": _set,
+    "time": lambda type, texts: _digits(texts, 7 + max(type.decimal, 0)),
+    "enum": lambda type, texts: big_endian(enum_numbers(type.elements, texts), texts),
+    "set": lambda type, texts: big_endian(set_bits(type.elements, texts), texts),
     "date": _plain,
     "datetime": _plain,
     "json": _plain,

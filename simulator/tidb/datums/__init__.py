@@ -1,4 +1,4 @@
 """Cast the values of a statement, TiDB's datums, to a column's type: TiDB's CastValue.
 
-`columns.cast_column` casts whole columns, and returns TiDB text and the problems by row. `cast` casts one datum.
+`cast.cast_column` casts whole columns, and returns TiDB text and the problems by row. `cast.cast_value` casts one datum.
 """

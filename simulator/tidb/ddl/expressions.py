@@ -100,15 +100,8 @@ def literal_constant(tree: syntax.Node) -> ConstantValue | None:
 
 CONSTANT_KINDS = {
     "bool": "int",
-    "int": "int",
-    "uint": "uint",
-    "string": "string",
-    "decimal": "decimal",
-    "real": "real",
-    "date": "moment",
-    "datetime": "moment",
-    "time": "moment",
-    "null": "null",
+    **{kind: kind for kind in ("int", "uint", "string", "decimal", "real", "null")},
+    **dict.fromkeys(("date", "datetime", "time"), "moment"),
 }
 
 

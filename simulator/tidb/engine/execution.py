@@ -52,13 +52,8 @@ AnyStatement = syntax.SqlStatement | LoadFile
 Outcome = StatementOutcome | FailedStatement
 
 VARIABLE_FIELDS = (
-    "settings",
-    "sql_mode",
-    "time_zone",
-    "timestamp",
-    "foreign_key_checks",
-    "check_constraints",
-    "soft_deletes",
+    *("settings", "sql_mode", "time_zone", "timestamp"),
+    *("foreign_key_checks", "check_constraints", "soft_deletes"),
 )
 """The fields of SqlSession that system variables set."""
 

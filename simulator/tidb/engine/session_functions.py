@@ -293,6 +293,11 @@ def _constant_number(number: int) -> Function:
     return Function(0, 0, lambda: Expression(evaluate, "int"))
 
 
+def _release_all(row: Row, context: Any) -> int:
+    released: int = context.session.database.named_locks.release_all(context.session)
+    return released
+
+
 NOW = ("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE")
 
 SESSION_FUNCTIONS: Mapping[str, Function] = {
@@ -325,17 +330,9 @@ SESSION_FUNCTIONS: Mapping[str, Function] = {
     "RELEASE_LOCK": _of_lock(lambda session, name: session.database.named_locks.release(name, session)),
     "IS_FREE_LOCK": _of_lock(lambda session, name: int(session.database.named_locks.holder(name) is None)),
     "IS_USED_LOCK": _of_lock(lambda session, name: session.database.named_locks.user(name)),
-    "RELEASE_ALL_LOCKS": Function(
-        0,
-        0,
-        lambda: Expression(
-            lambda row, context: context.session.database.named_locks.release_all(context.session),  # type: ignore[attr-defined]
-            "int",
-        ),
-        is_random=True,
-    ),
+    "RELEASE_ALL_LOCKS": Function(0, 0, lambda: Expression(_release_all, "int"), is_random=True),
 }
-"""By TiDB's names, beside `expressions.registry.FUNCTIONS`."""
+"""By TiDB's names, beside `expressions.trees.FUNCTIONS`."""
 
 UNIX_TIMESTAMP = Function(0, 0, _unix_timestamp)
 

@@ -233,10 +233,6 @@ def _load_data(statement: LoadData, session: Session) -> Outcome:
     raise not_simulated("LOAD DATA LOCAL needs a MySQL client that sends the file; accepted: INSERT")
 
 
-def _ignore(statement: syntax.IgnoredStatement, session: Session) -> Outcome:
-    return StatementOutcome()
-
-
 STATEMENTS: Mapping[type, Callable[[Any, Session], Outcome]] = {
     syntax.Begin: _begin,
     syntax.Commit: _commit,
@@ -247,7 +243,7 @@ STATEMENTS: Mapping[type, Callable[[Any, Session], Outcome]] = {
     syntax.SetVariables: _set,
     syntax.Prepare: prepare,
     syntax.Deallocate: deallocate,
-    syntax.IgnoredStatement: _ignore,
+    syntax.IgnoredStatement: lambda statement, session: StatementOutcome(),
     syntax.Do: _do,
     Show: _show,
     LoadData: _load_data,

@@ -25,13 +25,8 @@ from simulator.tidb.system_variables import (
 )
 
 DEFAULT_SQL_MODE = (
-    "ONLY_FULL_GROUP_BY",
-    "STRICT_TRANS_TABLES",
-    "NO_ZERO_IN_DATE",
-    "NO_ZERO_DATE",
-    "ERROR_FOR_DIVISION_BY_ZERO",
-    "NO_AUTO_CREATE_USER",
-    "NO_ENGINE_SUBSTITUTION",
+    *("ONLY_FULL_GROUP_BY", "STRICT_TRANS_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE"),
+    *("ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION"),
 )
 """TiDB's default sql_mode (tidb pkg/parser/mysql/const.go, DefaultSQLMode)."""
 

@@ -22,15 +22,7 @@ from simulator.tidb.ddl.create_table_text import (
     quote_ansi,
 )
 from simulator.tidb.ddl.session import FinishedJob, Job
-from simulator.tidb.engine.context import (
-    EPOCH,
-    StatementContext,
-    current_ts,
-    local_timestamp,
-    moment_text,
-    shown_variable,
-    time_zone,
-)
+from simulator.tidb.engine.context import EPOCH, StatementContext, current_ts, local_timestamp, moment_text, time_zone
 from simulator.tidb.engine.outcome import ResultColumn, ResultSet, type_flags
 from simulator.tidb.engine.queries.filters import compile_condition
 from simulator.tidb.engine.queries.plans import evaluate_subqueries, new_compilation
@@ -55,6 +47,7 @@ from simulator.tidb.engine.system_tables import (
     collations,
     engines,
     processes,
+    variables,
 )
 from simulator.tidb.errors import error_number, not_simulated, sql_error
 from simulator.tidb.functions.texts import compile_like
@@ -62,7 +55,6 @@ from simulator.tidb.model.table import ROW_ID, Column, Table, row_id_column, sho
 from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.storage.ids import auto_column, has_own_allocator, initial_counters, next_auto_id
 from simulator.tidb.syntax.session import Show
-from simulator.tidb.system_variables import VARIABLES
 
 
 class Shown(NamedTuple):
@@ -271,9 +263,7 @@ DEFAULT_JOBS = 10
 
 
 def _variables(show: Show, context: StatementContext) -> Shown:
-    names = (name for name in sorted(VARIABLES) if not show.is_global or VARIABLES[name].scope != "session")
-    values = ((name, shown_variable(name, show.is_global, context)) for name in names)
-    return shown(("Variable_name", "Value"), (row for row in values if row[1] is not None))
+    return shown(("Variable_name", "Value"), variables(context, show.is_global))
 
 
 def _status(show: Show, context: StatementContext) -> Shown:

@@ -222,26 +222,7 @@ def _partitions(table: Table, schema: str) -> Iterator[Row]:
         bounds = ",".join(partition.values[0]) if rule.kind == "range" else list_members(partition)
         yield (
             *("def", schema, table.name, partition.name, None, place, None, f"{rule.kind.upper()}{columns}", None),
-            *(
-                expression,
-                None,
-                bounds,
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-                None,
-                None,
-                None,
-                None,
-                partition.comment,
-                None,
-                None,
-                None,
-                None,
-            ),
+            *(expression, None, bounds, *[0] * 6, *[None] * 4, partition.comment, *[None] * 4),
         )
 
 
@@ -254,7 +235,7 @@ def _sequences(context: StatementContext) -> Iterator[Row]:
         )
 
 
-def _variables(context: StatementContext, is_global: bool = False) -> Iterator[Row]:
+def variables(context: StatementContext, is_global: bool = False) -> Iterator[Row]:
     names = (name for name in sorted(VARIABLES) if not is_global or VARIABLES[name].scope != "session")
     shown = ((name, shown_variable(name, is_global, context)) for name in names)
     yield from ((name, value) for name, value in shown if value is not None)
@@ -277,7 +258,7 @@ ROWS: Mapping[str, Rows] = {
     "PARTITIONS": _of_tables(_partitions),
     "VIEWS": _views,
     "SEQUENCES": _sequences,
-    "SESSION_VARIABLES": _variables,
+    "SESSION_VARIABLES": variables,
     "KEYWORDS": _keywords,
     "CHARACTER_SETS": character_sets,
     "COLLATIONS": collations,
@@ -319,7 +300,7 @@ def system_table(schema: str, name: str, views: Callable[[], Sequence[Table]]) -
     if schema.lower() == PERFORMANCE_SCHEMA and name.lower() in ("session_variables", "global_variables"):
         table = replace(system_definitions()["session_variables"], schema=PERFORMANCE_SCHEMA, name=name.lower())
         is_global = table.name == "global_variables"
-        return SystemTable(table, lambda context: map(cells_of_row, _variables(context, is_global)))
+        return SystemTable(table, lambda context: map(cells_of_row, variables(context, is_global)))
     if (schema.lower(), name.lower()) == ("mysql", "user"):
         table = next(table for table in server_tables() if table.schema == "mysql")
         return SystemTable(table, lambda context: map(cells_of_row, [_root(table)]))

@@ -208,10 +208,6 @@ def _as_moments(values: Sequence[Expression]) -> Callable[[Context, str], str] |
     return parse
 
 
-def _if(condition: Expression, yes: Expression, no: Expression) -> Expression:
-    return case_value([(as_boolean(condition), yes)], no)
-
-
 def _nullif(value: Expression, other: Expression) -> Expression:
     """Return NULLIF, which evaluates its value once: the rows of the comparison are pairs of the value and the row."""
 
@@ -240,7 +236,7 @@ def _isnull(value: Expression) -> Expression:
 
 
 CHOICE_FUNCTIONS: dict[str, Function] = {
-    "IF": Function(3, 3, _if),
+    "IF": Function(3, 3, lambda condition, yes, no: case_value([(as_boolean(condition), yes)], no)),
     "IFNULL": Function(2, 2, _coalesce),
     "COALESCE": Function(1, UNLIMITED, _coalesce),
     "NULLIF": Function(2, 2, _nullif),

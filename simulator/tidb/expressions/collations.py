@@ -166,10 +166,6 @@ def with_explicit_collation(collation: str, values: Sequence[Expression]) -> lis
 ArgumentSelection = Callable[[Sequence[Expression]], Sequence[Expression]]
 
 
-def _if_text(values: Sequence[Expression]) -> Sequence[Expression]:
-    return values if values[0].kind == "string" else ()
-
-
 COLLATED_ARGUMENTS: dict[str, ArgumentSelection] = {
     **dict.fromkeys(
         "CONCAT CONCAT_WS LOWER LCASE REVERSE UPPER UCASE QUOTE COALESCE GREATEST LEAST IFNULL".split(),
@@ -190,7 +186,7 @@ COLLATED_ARGUMENTS: dict[str, ArgumentSelection] = {
 
 COMPARED_ARGUMENTS: dict[str, ArgumentSelection] = {
     "FIND_IN_SET": lambda values: values,
-    "FIELD": _if_text,
+    "FIELD": lambda values: values if values[0].kind == "string" else (),
     **dict.fromkeys(("LOCATE", "INSTR", "POSITION", "REGEXP_LIKE", "REGEXP_INSTR"), lambda values: values[:2]),
 }
 """The arguments whose collations have to agree, by function that does not return text."""

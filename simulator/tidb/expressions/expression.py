@@ -307,7 +307,7 @@ def once(evaluate: Evaluate) -> Evaluate:
 
 
 KINDS = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}
-"""Kinds of problems by the letters of `functions.problems`."""
+"""Kinds of problems by the letters of `FunctionProblem`."""
 
 
 def note(context: Context, problem: FunctionProblem) -> Any:

@@ -37,18 +37,9 @@ from simulator.tidb.values.documents import MARK, text_of_stored
 from simulator.tidb.values.durations import duration_micros
 
 BLOB_TYPES = {
-    "varbinary": 15,
-    "varchar": 15,
-    "binary": 254,
-    "char": 254,
-    "tinyblob": 249,
-    "mediumblob": 250,
-    "longblob": 251,
-    "blob": 252,
-    "tinytext": 249,
-    "mediumtext": 250,
-    "longtext": 251,
-    "text": 252,
+    **dict.fromkeys(("varbinary", "varchar"), 15),
+    **dict.fromkeys(("binary", "char"), 254),
+    **{size + name: code for code, size in enumerate(("tiny", "medium", "long", ""), 249) for name in ("blob", "text")},
 }
 """TiDB's type codes (pkg/parser/mysql/type.go)."""
 

@@ -125,10 +125,6 @@ def _round(value: Expression, places: Expression | None = None) -> Expression:
     return _to_places(value, places, ROUND_HALF_UP)
 
 
-def _truncate(value: Expression, places: Expression) -> Expression:
-    return _to_places(value, places, ROUND_DOWN)
-
-
 def _to_places(value: Expression, places: Expression | None, rounding: str) -> Expression:
     """Return ROUND or TRUNCATE."""
     number = as_number(value)
@@ -283,7 +279,7 @@ NUMBER_FUNCTIONS: dict[str, Function] = {
     "CEILING": Function(1, 1, _ceiling_or_floor(ROUND_CEILING)),
     "FLOOR": Function(1, 1, _ceiling_or_floor(ROUND_FLOOR)),
     "ROUND": Function(1, 2, _round),
-    "TRUNCATE": Function(2, 2, _truncate),
+    "TRUNCATE": Function(2, 2, lambda value, places: _to_places(value, places, ROUND_DOWN)),
     "SIGN": Function(1, 1, _sign),
     "POW": Function(2, 2, _double("pow")),
     "POWER": Function(2, 2, _double("pow")),
@@ -346,14 +342,6 @@ def vec_as_text(text: str) -> str:
     return f"[{','.join(np.format_float_positional(number, unique=True, trim='-') for number in parse(text))}]"
 
 
-def vec_dims(text: str) -> int:
-    return len(parse(text))
-
-
-def vec_l2_norm(text: str) -> float:
-    return math.sqrt(sum(number * number for number in parse(text).tolist()))
-
-
 def _pair(one: str, other: str) -> tuple[Vector, Vector]:
     first, second = parse(one), parse(other)
     if len(first) != len(second):
@@ -391,10 +379,10 @@ def vec_cosine_distance(one: str, other: str) -> float | None:
 VECTOR_FUNCTIONS: dict[str, Function] = {
     "VEC_AS_TEXT": _of(vec_as_text, 1, string),
     "VEC_FROM_TEXT": _of(vec_as_text, 1, string),
-    "VEC_DIMS": _of(vec_dims, 1, integer),
+    "VEC_DIMS": _of(lambda text: len(parse(text)), 1, integer),
     "VEC_L1_DISTANCE": _of(vec_l1_distance, 2, real),
     "VEC_L2_DISTANCE": _of(vec_l2_distance, 2, real),
-    "VEC_L2_NORM": _of(vec_l2_norm, 1, real),
+    "VEC_L2_NORM": _of(lambda text: math.sqrt(sum(number * number for number in parse(text).tolist())), 1, real),
     "VEC_COSINE_DISTANCE": _of(vec_cosine_distance, 2, real),
     "VEC_NEGATIVE_INNER_PRODUCT": _of(vec_negative_inner_product, 2, real),
 }

@@ -121,18 +121,13 @@ def _uncomputable_call(node: syntax.Call) -> str:
             and not _is_number(argument)
         ):
             return f"{node.name} with an argument that is no literal"
-        if isinstance(argument, syntax.Word) and not _is_known(node.name, argument.text):
+        if isinstance(argument, syntax.Word) and not (node.name in ("TRIM", "GET_FORMAT") or argument.text in UNITS):
             return f"{node.name} with {argument.text}"
     return ""
 
 
 def _is_number(node: syntax.Node) -> bool:
     return isinstance(node, syntax.Unary) and node.operator in ("-", "+") and isinstance(node.operand, syntax.Literal)
-
-
-def _is_known(function: str, word: str) -> bool:
-    """Return whether a function supports a unit or a side."""
-    return function in ("TRIM", "GET_FORMAT") or word in UNITS
 
 
 def strip_parentheses(node: syntax.Node) -> syntax.Node:

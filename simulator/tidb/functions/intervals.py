@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
+from itertools import combinations
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from simulator.tidb.errors import FunctionProblem, field_overflow, incorrect_value, truncated_value
@@ -42,18 +43,10 @@ SINGLE_UNITS = {
     "WEEK": 7 * DAY,
 }
 MONTH_UNITS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+FIELDS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "MICROSECOND")
 COMPOUND_UNITS = {
-    "SECOND_MICROSECOND": (6, 2),
-    "MINUTE_MICROSECOND": (6, 3),
-    "MINUTE_SECOND": (5, 2),
-    "HOUR_MICROSECOND": (6, 4),
-    "HOUR_SECOND": (5, 3),
-    "HOUR_MINUTE": (4, 2),
-    "DAY_MICROSECOND": (6, 5),
-    "DAY_SECOND": (5, 4),
-    "DAY_MINUTE": (4, 3),
-    "DAY_HOUR": (3, 2),
-    "YEAR_MONTH": (1, 2),
+    f"{FIELDS[first]}_{FIELDS[last]}": (last, last - first + 1)
+    for first, last in ((0, 1), *combinations(range(2, len(FIELDS)), 2))
 }
 """The last field, counted from the year, and the most fields of a unit."""
 
@@ -68,13 +61,9 @@ DECIMAL_PREFIXES = {
 """Text before a decimal in a unit of several fields."""
 
 DECIMAL_SEPARATORS = {
-    "HOUR_MINUTE": ":",
-    "MINUTE_SECOND": ":",
     "YEAR_MONTH": "-",
     "DAY_HOUR": " ",
-    "DAY_MINUTE": ":",
-    "DAY_SECOND": ":",
-    "HOUR_SECOND": ":",
+    **dict.fromkeys(("DAY_MINUTE", "DAY_SECOND", "HOUR_MINUTE", "HOUR_SECOND", "MINUTE_SECOND"), ":"),
 }
 """The separator that its point stands for."""
 

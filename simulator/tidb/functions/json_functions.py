@@ -113,17 +113,7 @@ def _indent_document(document: Document, indent: str = "") -> str:
 
 def json_quote(text: str) -> str:
     """Return JSON_QUOTE, which escapes as Go's strconv.Quote does."""
-    escapes = {
-        '"': '\\"',
-        "\\": "\\\\",
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-    }
+    escapes = {letter: f"\\{name}" for letter, name in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
     return '"' + "".join(escapes.get(each) or _printable(each) for each in text) + '"'
 
 

@@ -180,11 +180,8 @@ def parse_window(cursor: Cursor, name: str) -> syntax.Node:
 
 
 _COUNTS = {
-    "NTILE": (1, 1),
-    "LEAD": (1, 3),
-    "LAG": (1, 3),
-    "FIRST_VALUE": (1, 1),
-    "LAST_VALUE": (1, 1),
+    **dict.fromkeys(("NTILE", "FIRST_VALUE", "LAST_VALUE"), (1, 1)),
+    **dict.fromkeys(("LEAD", "LAG"), (1, 3)),
     "NTH_VALUE": (2, 2),
 }
 

@@ -58,7 +58,7 @@ def _parse_insert_body(cursor: Cursor, replace: bool, ignore: bool) -> syntax.In
         rows = (tuple(assignment.value for assignment in assignments),)
     elif cursor.word() in ("VALUES", "VALUE") and not begins_query(cursor):
         cursor.take()
-        rows = cursor.comma_list(_parse_row)
+        rows = cursor.comma_list(lambda cursor: () if cursor.accept("( )") else cursor.parenthesised_list(_parse_value))
     elif _begins_query(cursor):
         query = parse_query(cursor).tree
     else:
@@ -78,10 +78,6 @@ def _begins_query(cursor: Cursor) -> bool:
 
 def _parse_columns(cursor: Cursor) -> tuple[str, ...]:
     return () if cursor.accept("( )") else cursor.parenthesised_list(lambda cursor: cursor.dotted_name()[-1])
-
-
-def _parse_row(cursor: Cursor) -> tuple[syntax.Node, ...]:
-    return () if cursor.accept("( )") else cursor.parenthesised_list(_parse_value)
 
 
 def _parse_value(cursor: Cursor) -> syntax.Node:

@@ -22,20 +22,8 @@ from simulator.tidb.system_variables import READING_MODES
 
 LOGICAL = {"OR": ("OR", 1), "||": ("OR", 1), "XOR": ("XOR", 2), "AND": ("AND", 3), "&&": ("AND", 3)}
 COMPARISONS = {"=": "=", ">=": ">=", ">": ">", "<=": "<=", "<": "<", "!=": "!=", "<>": "!=", "<=>": "<=>"}
-BITWISE = {
-    "|": ("|", 1),
-    "&": ("&", 2),
-    "<<": ("<<", 3),
-    ">>": (">>", 3),
-    "+": ("+", 4),
-    "-": ("-", 4),
-    "*": ("*", 5),
-    "/": ("/", 5),
-    "%": ("%", 5),
-    "DIV": ("DIV", 5),
-    "MOD": ("%", 5),
-    "^": ("^", 6),
-}
+LEVELS = (("|",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "%", "DIV"), ("^",))
+BITWISE = {word: (word, level) for level, words in enumerate(LEVELS, 1) for word in words} | {"MOD": ("%", 5)}
 PREDICATES = ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")
 TRUTHS = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
 

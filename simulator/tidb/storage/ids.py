@@ -172,14 +172,10 @@ def highest_counters(one: Counters, other: Counters) -> Counters:
     )
 
 
-def has_auto_random(table: Table) -> bool:
-    return any(column.auto_random for column in table.columns)
-
-
 @cached_by_table
 def has_own_allocator(table: Table) -> bool:
     """Return whether AUTO_INCREMENT or AUTO_RANDOM does not share the allocator of `_tidb_rowid`."""
-    return has_auto_random(table) or dict(table.options).get("AUTO_ID_CACHE") == "1"
+    return any(column.auto_random for column in table.columns) or dict(table.options).get("AUTO_ID_CACHE") == "1"
 
 
 def auto_allocator(table: Table, before: Counters) -> Allocator:

@@ -124,21 +124,10 @@ MAX_DEPTH = 100
 """tidb pkg/types/json_constants.go, maxJSONDepth."""
 
 
+_ORDER = "BLOB BIT OPAQUE DATETIME TIME DATE BOOLEAN ARRAY OBJECT STRING INTEGER NULL".split()
 PRECEDENCE = {
-    "BLOB": -1,
-    "BIT": -2,
-    "OPAQUE": -3,
-    "DATETIME": -4,
-    "TIME": -5,
-    "DATE": -6,
-    "BOOLEAN": -7,
-    "ARRAY": -8,
-    "OBJECT": -9,
-    "STRING": -10,
-    "INTEGER": -11,
-    "UNSIGNED INTEGER": -11,
-    "DOUBLE": -11,
-    "NULL": -12,
+    **{name: -rank for rank, name in enumerate(_ORDER, 1)},
+    **dict.fromkeys(("UNSIGNED INTEGER", "DOUBLE"), -_ORDER.index("INTEGER") - 1),
 }
 FLOAT_EPSILON = 1e-8
 """A double and an integer that differ by less are equal (pkg/types/json_binary_functions.go, floatEpsilon)."""
@@ -257,15 +246,9 @@ def type_name(document: Document) -> str:
         return document.type.partition(" ")[0] if document.type[:3] in ("BLO", "BIT") else document.type
     if isinstance(document, int) and not isinstance(document, bool) and document >= 2**63:
         return "UNSIGNED INTEGER"
-    names = {
-        type(None): "NULL",
-        bool: "BOOLEAN",
-        int: "INTEGER",
-        float: "DOUBLE",
-        str: "STRING",
-        list: "ARRAY",
-        dict: "OBJECT",
-    }
+    if document is None:
+        return "NULL"
+    names = {bool: "BOOLEAN", int: "INTEGER", float: "DOUBLE", str: "STRING", list: "ARRAY", dict: "OBJECT"}
     return names[type(document)]
 
 

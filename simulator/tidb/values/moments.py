@@ -16,17 +16,7 @@ DAYS = (31, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 SPACES = "\t\n\v\f\r "
 
-_WIDTHS = {
-    14: (4, 2, 2, 2, 2, 2),
-    12: (2,) * 6,
-    11: (2,) * 6,
-    10: (2,) * 5,
-    9: (2,) * 5,
-    8: (4, 2, 2),
-    7: (2,) * 4,
-    6: (2, 2, 2),
-    5: (2, 2, 2),
-}
+_WIDTHS = {14: (4, 2, 2, 2, 2, 2), 8: (4, 2, 2), **{size: (2,) * -(-size // 2) for size in (12, 11, 10, 9, 7, 6, 5)}}
 """The widths of the parts of consecutive digits, by their number. The last part may be a digit short."""
 
 _ZONE = re.compile(r"(?:Z|([+-])(\d\d)(:?)(\d\d)|([+-])(\d\d))\Z", re.ASCII)

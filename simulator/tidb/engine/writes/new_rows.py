@@ -217,7 +217,7 @@ class AutoIds:
         """Return the id that a row has; None if it needs one."""
         if cell is None:
             return None
-        number = _integer(column, cell, _round_half_away)
+        number = _integer(column, cell, lambda number: int(math.copysign(math.floor(abs(number) + 0.5), number)))
         return number if number or self._keeps_zero else None
 
     def _keep(self, column: Column, number: int) -> None:
@@ -319,10 +319,6 @@ def allocate_row_ids(stored: StoredTable, context: StatementContext, count: int)
 
 def _is_integer(column: Column) -> bool:
     return column.type.name not in ("float", "double")
-
-
-def _round_half_away(number: float) -> int:
-    return int(math.copysign(math.floor(abs(number) + 0.5), number))
 
 
 def _integer(column: Column, cell: bytes, whole: Callable[[float], int]) -> int:

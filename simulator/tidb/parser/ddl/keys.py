@@ -23,16 +23,9 @@ REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAUL
 INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
 
 TABLE_ELEMENTS = {
-    "CONSTRAINT": "constraint",
-    "PRIMARY": "primary",
-    "UNIQUE": "unique",
-    "KEY": "key",
+    **{word: word.lower() for word in ("CONSTRAINT", "PRIMARY", "UNIQUE", "KEY")},
     "INDEX": "key",
-    "FOREIGN": "foreign",
-    "CHECK": "check",
-    "FULLTEXT": "fulltext",
-    "VECTOR": "vector",
-    "COLUMNAR": "columnar",
+    **{word: word.lower() for word in ("FOREIGN", "CHECK", "FULLTEXT", "VECTOR", "COLUMNAR")},
 }
 NAMED_TYPE = ("primary", "unique", "key", "vector", "columnar")
 """Kinds that may have USING before their columns."""
