@@ -1,4 +1,4 @@
-"""TiDB's errors of refused statements: MySQL's number, SQLSTATE and text; problems of functions.
+"""TiDB's errors of refused statements (MySQL's number, SQLSTATE and text), and the problems that functions report.
 
 `errors.tsv` lists them (tidb v8.5 pkg/errno/errname.go, pkg/util/dbterror/ddl_terror.go, pkg/infoschema/error.go;
 SQLSTATEs: pkg/parser/mysql/state.go). The texts of some are written where they are raised.

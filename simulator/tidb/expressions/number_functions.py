@@ -1,4 +1,5 @@
-"""MySQL's functions of numbers: rounding, logarithms, powers, angles (tidb pkg/expression/builtin_math.go); of vectors.
+"""MySQL's functions of numbers (rounding, logarithms, powers, angles), and TiDB's of vectors (tidb
+pkg/expression/builtin_math.go, builtin_vec.go).
 
 Doubles but those of TAN and COT may differ from Go's in the last bit.
 """
