@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from simulator.columns.cells import unescaped
-from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine import StatementOutcome
 from simulator.tidb.model.types import ColumnType, family, is_binary
 
 

@@ -12,16 +12,16 @@ from typing import Any, Self, TypeVar
 from simulator import tso
 from simulator.api.python_values import PythonValue
 from simulator.api.session import TiCDC
-from simulator.changefeeds.changefeeds import DEFAULT, Changefeeds
+from simulator.changefeeds import DEFAULT, Changefeeds
 from simulator.changefeeds.served import clock_ms
 from simulator.errors import DeliveryError, SimulatorError, SqlError, UserError, did_you_mean
 from simulator.reader.decode import Event
 from simulator.releases import Release
 from simulator.run.steps.fault import fault_step
+from simulator.serve import Server
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.database import SharedDatabase
 from simulator.serve.handler import SimulatorCall, key_values
-from simulator.serve.server import Server
 from simulator.sinks.memory import Message
 from simulator.tidb.ddl.catalog import DatabaseInfo
 

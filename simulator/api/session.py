@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from simulator import releases, tso
 from simulator.api.python_values import PythonValue, Result, python_values, result_of
-from simulator.changefeeds.changefeeds import Changefeeds
+from simulator.changefeeds import Changefeeds
 from simulator.changefeeds.spec import Config, Sinks, compiled
 from simulator.changefeeds.stream import ChangefeedStream
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
@@ -37,9 +37,9 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import Schema
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo
+from simulator.tidb.engine import StatementOutcome
 from simulator.tidb.engine.context import server_version
 from simulator.tidb.engine.execution import Upstream
-from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.errors import error_number, sql_error, sql_error_with_text
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from simulator import tso
-from simulator.tidb.engine.outcome import CommittedTransaction, CompletedDdl, Event, TableChanges
+from simulator.tidb.engine import CommittedTransaction, CompletedDdl, Event, TableChanges
 
 HISTORY_MS = 10 * 60 * 1000
 """How long commits are kept, as versions of rows are: the default of tidb_gc_life_time."""

@@ -23,12 +23,12 @@ from simulator.errors import EncodeError, UserError
 from simulator.files import open_file
 from simulator.limits import noun
 from simulator.reader.event_lines import lines
+from simulator.serve import StillRunning
 from simulator.serve.data_directory import DataDirectory
-from simulator.serve.server import StillRunning
 
 if TYPE_CHECKING:
-    from simulator.openapi.server import HttpServer
-    from simulator.page.routes import Page
+    from simulator.openapi import HttpServer
+    from simulator.page import Page
 
 API_PORT = 8300
 """That of TiCDC's servers."""
@@ -109,11 +109,11 @@ def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool
         stack.callback(server.close)
         http = page = None
         if options["ui"]:
-            from simulator.page.routes import Page
+            from simulator.page import Page
 
             page = Page(server, may_send)
         if api_port is not None:
-            from simulator.openapi.server import HttpServer, application
+            from simulator.openapi import HttpServer, application
 
             api_host = options["api_host"] or "127.0.0.1"
             names = (api_host, *options["api_names"])

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from simulator import tso
 from simulator.api.server import TiCDCServer
-from simulator.changefeeds.changefeeds import LONGEST_NAME, NAME
+from simulator.changefeeds import LONGEST_NAME, NAME
 from simulator.changefeeds.served import ServedChangefeed
 from simulator.changefeeds.spec import ChangefeedSpec
 from simulator.errors import ChangefeedError, SimulatorError

@@ -20,7 +20,7 @@ from simulator.explain.row import explain_row, filter_decision, row_lines
 from simulator.page.messages import Decoded
 from simulator.reader.decode import DdlEvent, RowEvent, Watermark
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
-from simulator.tidb.engine.outcome import CommittedTransaction, CompletedDdl, TableChanges
+from simulator.tidb.engine import CommittedTransaction, CompletedDdl, TableChanges
 from simulator.tidb.model.table import Table, visible_columns
 
 FIRST_ROWS = 8

@@ -23,7 +23,7 @@ from simulator.page.scripts import Executed, played
 from simulator.serve.handler import ClientHandler
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.ticdc.codecs import CODECS
-from simulator.tidb.engine.outcome import ResultSet, StatementOutcome
+from simulator.tidb.engine import ResultSet, StatementOutcome
 from simulator.tidb.errors import error_number, sqlstate
 
 MOST_EXECUTED = 10_000

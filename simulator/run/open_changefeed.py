@@ -38,8 +38,8 @@ from simulator.run.steps.execution import apply_events, execute_statement, with_
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo, Key, with_database
+from simulator.tidb.engine import CompletedDdl, Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.execution import Upstream
-from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
 
 JOINED = 256
 """Results of steps that are merged into one: a tiny Arrow batch costs 20 times its payload."""

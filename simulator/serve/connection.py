@@ -41,7 +41,7 @@ from simulator.serve.packets import (
     text_columns,
 )
 from simulator.serve.stream import ClientStream
-from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine import StatementOutcome
 from simulator.tidb.engine.settings import DEFAULT_SQL_MODE
 from simulator.tidb.errors import sql_error
 from simulator.tidb.parser.script import split_script

@@ -40,12 +40,12 @@ from simulator.serve.log_records import (
     write_changes,
 )
 from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.engine import CommittedTransaction, Event
 from simulator.tidb.engine.execution import execute
-from simulator.tidb.engine.outcome import CommittedTransaction, Event
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, SqlSession
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.storage.database import Database
+from simulator.tidb.storage import Database
 from simulator.tidb.storage.rows import NEWEST
 
 OURS = re.compile(r"lock|log-\d+|snapshot-\d+|snapshot\.new|changefeeds\.json(\.new)?")

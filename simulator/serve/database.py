@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from simulator.changefeeds.changefeeds import Changefeeds
+from simulator.changefeeds import Changefeeds
 from simulator.changefeeds.history import HISTORY_MS
 from simulator.errors import DeliveryError, SimulatorError
 from simulator.serve.data_directory import DataDirectory
 from simulator.tidb import syntax
+from simulator.tidb.engine import Event, FailedStatement, ResultColumn, StatementOutcome
 from simulator.tidb.engine.execution import Upstream, execute
-from simulator.tidb.engine.outcome import Event, FailedStatement, ResultColumn, StatementOutcome
-from simulator.tidb.engine.queries.plans import reading_context
+from simulator.tidb.engine.queries import reading_context
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.session_statements import columns_of_prepared
 from simulator.tidb.engine.settings import Process, SqlSession, new_session, with_global_settings

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from simulator.errors import DdlError, DeliveryError, SimulatorError, SqlError
 from simulator.serve.database import Client, SharedDatabase
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.engine.outcome import FailedStatement, ResultColumn, StatementOutcome, table_column
+from simulator.tidb.engine import FailedStatement, ResultColumn, StatementOutcome, table_column
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql

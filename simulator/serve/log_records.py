@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
-from simulator.tidb.engine.outcome import CompletedDdl, Event, TableChanges
+from simulator.tidb.engine import CompletedDdl, Event, TableChanges
 from simulator.tidb.engine.settings import SqlSession
-from simulator.tidb.storage.database import Database
+from simulator.tidb.storage import Database
 from simulator.tidb.storage.ids import Allocator, Counters
 from simulator.tidb.storage.row_keys import entries_of, handle_bytes, handle_of_bytes
 from simulator.tidb.storage.rows import Version

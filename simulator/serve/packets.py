@@ -18,7 +18,7 @@ from mysql_mimic.types import Capabilities, ColumnType, ServerStatus, str_len, u
 
 from simulator.errors import DdlError, SqlError
 from simulator.serve.database import Client
-from simulator.tidb.engine.outcome import ResultColumn, StatementOutcome
+from simulator.tidb.engine import ResultColumn, StatementOutcome
 from simulator.tidb.errors import error_number, sqlstate
 from simulator.tidb.model import types
 from simulator.tidb.parser.literals import float_literal

@@ -29,8 +29,8 @@ from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.engine import FailedStatement
 from simulator.tidb.engine.execution import Upstream
-from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.expressions import TableName

@@ -18,7 +18,7 @@ from measuring import cpu, options
 
 from simulator import TiCDC
 from simulator.run.steps import execution
-from simulator.tidb.engine.outcome import FailedStatement
+from simulator.tidb.engine import FailedStatement
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=canal-json&partition-num=4"
 BULK = 1_000

@@ -46,8 +46,8 @@ from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition,
 from simulator.run.steps import execution
 from simulator.ticdc.ddl import events as job_events
 from simulator.ticdc.ddl.sent_text import sent_text
+from simulator.tidb.engine import FailedStatement, StatementOutcome
 from simulator.tidb.engine.execution import Upstream
-from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.errors import error_number
 from simulator.tidb.syntax.session import SqlStatement
 

@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from support.openapi import Api
 
 from simulator.errors import UserError
-from simulator.openapi.server import LARGEST_BODY, HttpServer, refused
+from simulator.openapi import LARGEST_BODY, HttpServer, refused
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8300", "[::1]:8300", "localhost:8300", "cdc", "10.0.0.3"])

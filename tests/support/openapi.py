@@ -17,8 +17,8 @@ from urllib.parse import urlencode
 from simulator import tso
 from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC
-from simulator.openapi.server import HttpServer, application
-from simulator.page.routes import Page
+from simulator.openapi import HttpServer, application
+from simulator.page import Page
 from support.served import Client
 
 BLACKHOLE = "blackhole://?protocol=canal-json"

@@ -20,8 +20,8 @@ from simulator.columns import row_image
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.engine import CommittedTransaction, FailedStatement, TableChanges
 from simulator.tidb.engine.execution import Upstream, new_upstream
-from simulator.tidb.engine.outcome import CommittedTransaction, FailedStatement, TableChanges
 from simulator.tidb.errors import error_number
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary

@@ -14,8 +14,8 @@ from simulator.tidb.ddl.catalog import Catalog, build_catalog, lower_names, obje
 from simulator.tidb.ddl.execute import execute as execute_ddl
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.table_definitions import create_table
+from simulator.tidb.engine import CommittedTransaction, FailedStatement, StatementOutcome
 from simulator.tidb.engine.execution import Upstream, new_upstream
-from simulator.tidb.engine.outcome import CommittedTransaction, FailedStatement, StatementOutcome
 from simulator.tidb.errors import error_number
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl.statements import parse_ddl

@@ -25,7 +25,7 @@ from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import dispatch
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.column_definitions import columns_lacked
-from simulator.tidb.engine.outcome import FailedStatement
+from simulator.tidb.engine import FailedStatement
 from simulator.tidb.model.table import Name, Table
 
 

@@ -36,8 +36,8 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.ddl.session import Job
+from simulator.tidb.engine import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
 from simulator.tidb.engine.execution import Upstream, new_upstream
-from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
 from simulator.tidb.engine.session_statements import resolve_execute
 from simulator.tidb.engine.settings import DEFAULT_SQL_MODE
 from simulator.tidb.model.table import Name, Table

@@ -27,8 +27,8 @@ from simulator.run.plan.step import Expectation, PlanContext, PlannedExpectation
 from simulator.run.steps.execution import execute_statement
 from simulator.run.steps.kind import StepKind, StepPlace
 from simulator.settings import TEXT, TEXTS, to_text
+from simulator.tidb.engine import FailedStatement
 from simulator.tidb.engine.execution import Upstream
-from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.errors import error_number
 
 KINDS = ("insert", "update", "delete")

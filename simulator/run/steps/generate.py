@@ -25,10 +25,10 @@ from simulator.run.steps.execution import apply_events, scripted_changes, with_u
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, table_schema, to_count, to_duration_ms, to_seed, to_text
 from simulator.tidb.ddl.foreign_keys import referring_keys
+from simulator.tidb.engine import TableChanges
 from simulator.tidb.engine.context import StatementContext, now_text
 from simulator.tidb.engine.execution import Upstream, upstream_of
 from simulator.tidb.engine.names import resolve_table
-from simulator.tidb.engine.outcome import TableChanges
 from simulator.tidb.engine.session import Session, committed_transaction, table_changes
 from simulator.tidb.engine.writes.load_data import changed_rows, delete_rows, insert_rows, update_rows
 from simulator.tidb.engine.writes.rows import Location

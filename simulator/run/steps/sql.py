@@ -21,8 +21,8 @@ from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import CHARSETS, DURATION, Key, to_duration_ms, to_text
 from simulator.sources.snapshots.csv_text import text_format
 from simulator.sources.snapshots.quoting import UTF8, text_of
+from simulator.tidb.engine import FailedStatement
 from simulator.tidb.engine.execution import Upstream
-from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.engine.settings import parse_sql_mode
 from simulator.tidb.errors import error_number
 from simulator.tidb.parser.script import split_script

@@ -28,7 +28,7 @@ from simulator.tidb.engine.settings import SqlSession, new_session, shown_text, 
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.expression import MAX_WARNINGS, Context
 from simulator.tidb.model.table import SOFT_DELETE_TIME, Column, Table
-from simulator.tidb.storage.database import Schema, new_table, redefined
+from simulator.tidb.storage import Schema, new_table, redefined
 from simulator.tidb.storage.rows import NEWEST, TooLong
 from simulator.tidb.storage.tables import StoredTable
 from simulator.tidb.storage.transactions import Transaction

@@ -21,12 +21,12 @@ from simulator.tidb.ddl.catalog import Catalog, Key, changed_tables, object_key,
 from simulator.tidb.ddl.execute import attempt
 from simulator.tidb.ddl.session import FinishedJob, Job
 from simulator.tidb.ddl.session import Session as DdlSession
+from simulator.tidb.engine import CompletedDdl, Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.context import StatementContext, moment_text, statement_time, time_zone, to_utc
 from simulator.tidb.engine.ddl_rows import Conversion
 from simulator.tidb.engine.ddl_tables import tables_after, used_tables, with_change_ts
 from simulator.tidb.engine.names import check_denied
-from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
-from simulator.tidb.engine.queries.plans import query_columns
+from simulator.tidb.engine.queries import query_columns
 from simulator.tidb.engine.session import Session, TemporaryTables
 from simulator.tidb.engine.settings import SqlSession, variable_text
 from simulator.tidb.engine.writes.foreign_keys import verify_added_keys
@@ -34,7 +34,7 @@ from simulator.tidb.engine.writes.rows import verify_added_checks, with_stored_c
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.restore.expressions import quote_name
-from simulator.tidb.storage.database import Database, Schema
+from simulator.tidb.storage import Database, Schema
 from simulator.tidb.storage.transactions import Transaction
 
 TABLE_LOCK_IS_OFF = (

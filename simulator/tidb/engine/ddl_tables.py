@@ -13,12 +13,12 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, Key, changed_tables, object_key
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.ddl.session import Session as DdlSession
+from simulator.tidb.engine import CommittedTransaction
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl_rows import Apply, Conversion, convert_table, reorganized_columns, rewriting_transactions
-from simulator.tidb.engine.outcome import CommittedTransaction
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Table
-from simulator.tidb.storage.database import Database, new_table
+from simulator.tidb.storage import Database, new_table
 from simulator.tidb.storage.ids import counters_with_options, highest_counters, restarted_counters, unused_counters
 from simulator.tidb.storage.row_keys import entries_of
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, TableRows

@@ -27,11 +27,11 @@ from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo
 from simulator.tidb.ddl.grammar import read_syntax
+from simulator.tidb.engine import FailedStatement, StatementOutcome
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl import ddl_session, execute_ddl, execute_on_local
 from simulator.tidb.engine.names import past_of_session
-from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
-from simulator.tidb.engine.queries.plans import run_query
+from simulator.tidb.engine.queries import run_query
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute, system_variable_set
 from simulator.tidb.engine.settings import SqlSession
@@ -40,7 +40,7 @@ from simulator.tidb.engine.writes.load_data import load_data
 from simulator.tidb.engine.writes.update import delete, recover_values, update
 from simulator.tidb.errors import not_simulated, sql_error_with_text
 from simulator.tidb.model.table import Cells, Table, visible_columns
-from simulator.tidb.storage.database import Database, new_database
+from simulator.tidb.storage import Database, new_database
 from simulator.tidb.storage.ids import Counters
 from simulator.tidb.storage.row_keys import entries_of, handle_bytes, handle_of, row_id
 from simulator.tidb.storage.rows import NEWEST, Handle, LockWait, TooLong, Version

@@ -17,11 +17,11 @@ import pyarrow as pa
 from simulator.errors import DdlError, SqlError
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key, with_tables
-from simulator.tidb.engine.outcome import CommittedTransaction, Event, FailedStatement, StatementOutcome, TableChanges
+from simulator.tidb.engine import CommittedTransaction, Event, FailedStatement, StatementOutcome, TableChanges
 from simulator.tidb.engine.settings import LastStatement, SqlSession, variable_text
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import Table
-from simulator.tidb.storage.database import Database, new_table
+from simulator.tidb.storage import Database, new_table
 from simulator.tidb.storage.row_keys import handle_writer, row_id
 from simulator.tidb.storage.rows import TableRows
 from simulator.tidb.storage.tables import Ids, RowReader, StoredTable, image_of, layout_of, sent_images

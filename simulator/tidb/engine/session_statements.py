@@ -14,9 +14,9 @@ from typing import Any
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.grammar import read_syntax
+from simulator.tidb.engine import Event, FailedStatement, ResultColumn, StatementOutcome
 from simulator.tidb.engine.names import moment_ts, resolve_table, snapshot_ts, with_user_variable
-from simulator.tidb.engine.outcome import Event, FailedStatement, ResultColumn, StatementOutcome
-from simulator.tidb.engine.queries.plans import evaluate_alone, new_compilation, query_columns, reading_context
+from simulator.tidb.engine.queries import evaluate_alone, new_compilation, query_columns, reading_context
 from simulator.tidb.engine.scope import QueryScope
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.settings import (

@@ -22,10 +22,10 @@ from simulator.tidb.ddl.create_table_text import (
     quote_ansi,
 )
 from simulator.tidb.ddl.session import FinishedJob, Job
+from simulator.tidb.engine import ResultColumn, ResultSet, type_flags
 from simulator.tidb.engine.context import EPOCH, StatementContext, current_ts, local_timestamp, moment_text, time_zone
-from simulator.tidb.engine.outcome import ResultColumn, ResultSet, type_flags
+from simulator.tidb.engine.queries import evaluate_subqueries, new_compilation
 from simulator.tidb.engine.queries.filters import compile_condition
-from simulator.tidb.engine.queries.plans import evaluate_subqueries, new_compilation
 from simulator.tidb.engine.queries.relation import table_fields
 from simulator.tidb.engine.queries.sources import view_table
 from simulator.tidb.engine.scope import QueryScope

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from simulator.releases import Release
 from simulator.tidb.ddl.create_table_text import current_time, has_charset
 from simulator.tidb.ddl.defaults import row_default, stored_expression
+from simulator.tidb.engine import PRIMARY, UNIQUE, key_flags
 from simulator.tidb.engine.context import local_timestamp
-from simulator.tidb.engine.outcome import PRIMARY, UNIQUE, key_flags
 from simulator.tidb.engine.settings import SqlSession
 from simulator.tidb.model.table import (
     Column,

@@ -12,8 +12,8 @@ from simulator import TiCDC
 from simulator.errors import SqlError
 from simulator.reader.decode import DdlEvent, RowEvent, Watermark
 from simulator.releases import find
+from simulator.tidb.engine import CompletedDdl
 from simulator.tidb.engine.execution import Upstream
-from simulator.tidb.engine.outcome import CompletedDdl
 
 ITEM = "CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR(20), stock INT NULL)"
 CANAL = "kafka://h:9092/t?protocol=canal-json&partition-num=1"

@@ -6,8 +6,8 @@ import pytest
 from support.upstreams import in_test, played
 
 from simulator.errors import DdlError, SqlError
+from simulator.tidb.engine import queries
 from simulator.tidb.engine.execution import Upstream
-from simulator.tidb.engine.queries import plans
 
 BETWEEN = """
     CREATE TABLE t (id BIGINT PRIMARY KEY, a INT, at TIMESTAMP, bits BIT(8), v INT AS (a / 3) VIRTUAL, j JSON)
@@ -60,7 +60,7 @@ def test_a_kept_plan_reads_what_a_new_one_reads(query: str, monkeypatch: pytest.
         for number in (5, 7, 6, 18446744073709551615, -1):
             kept = answer(query.format("id", number), upstream)
             with monkeypatch.context() as patched:
-                patched.setattr(plans, "DIGITS", 0)
+                patched.setattr(queries, "DIGITS", 0)
                 assert answer(query.format("id", number), upstream) == kept, statement
 
 
@@ -70,5 +70,5 @@ def test_a_plan_is_kept() -> None:
     counts = []
     for number in range(9):
         played(f"SELECT id FROM t WHERE id = {number}", upstream)
-        counts.append(len(plans._kept_plans(table)))
+        counts.append(len(queries._kept_plans(table)))
     assert 0 < counts[2] == counts[-1]

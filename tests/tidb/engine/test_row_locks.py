@@ -6,10 +6,9 @@ import pyarrow as pa
 import pytest
 from support.upstreams import cases, played
 
-from simulator.tidb.engine import execution
+from simulator.tidb.engine import StatementOutcome, execution
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.execution import Upstream, upstream_of
-from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.writes.load_data import delete_rows, insert_rows, update_rows
 from simulator.tidb.parser.sql import parse_sql

@@ -10,12 +10,12 @@ import pytest
 from support.upstreams import cases
 
 from simulator.releases import find
+from simulator.tidb.engine import FailedStatement
 from simulator.tidb.engine.execution import execute
-from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.engine.session import Session
 from simulator.tidb.errors import error_number
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.storage.database import new_database
+from simulator.tidb.storage import new_database
 from simulator.tidb.storage.row_keys import entries_of
 from simulator.tidb.storage.rows import NEWEST, LockWait
 from simulator.tidb.storage.tables import RowReader, StoredTable, partition_of

@@ -9,8 +9,8 @@ from support.upstreams import as_text, cases, in_test, played, refusal, selected
 
 from simulator.errors import SqlError
 from simulator.releases import V8_5, find
+from simulator.tidb.engine import AUTO_INCREMENT, NOT_NULL, PRIMARY, UNIQUE, UNSIGNED, ResultSet
 from simulator.tidb.engine.execution import Upstream
-from simulator.tidb.engine.outcome import AUTO_INCREMENT, NOT_NULL, PRIMARY, UNIQUE, UNSIGNED, ResultSet
 
 SCHEMA = """CREATE DATABASE shop; USE shop;
 CREATE TABLE p (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20) NOT NULL DEFAULT 'x' COMMENT 'it''s',

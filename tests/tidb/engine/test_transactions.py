@@ -26,8 +26,8 @@ from simulator import TiCDC
 from simulator.reader.decode import DdlEvent, RowEvent
 from simulator.releases import V8_5
 from simulator.tidb.ddl.execute import STATEMENTS
+from simulator.tidb.engine import CommittedTransaction, CompletedDdl, StatementOutcome
 from simulator.tidb.engine.execution import ROW_STATEMENTS, Upstream, new_upstream
-from simulator.tidb.engine.outcome import CommittedTransaction, CompletedDdl, StatementOutcome
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.definitions import Statement

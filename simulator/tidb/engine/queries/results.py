@@ -13,7 +13,7 @@ from typing import NamedTuple
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
-from simulator.tidb.engine.outcome import ResultColumn, table_column, type_flags
+from simulator.tidb.engine import ResultColumn, table_column, type_flags
 from simulator.tidb.engine.scope import Field, Fields, Known, QueryScope
 from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.conversions import as_text, with_shown_digits

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from simulator.errors import DdlError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, ViewInfo, object_key
+from simulator.tidb.engine import NOT_NULL
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.names import read_as_of, resolve_partitions
-from simulator.tidb.engine.outcome import NOT_NULL
 from simulator.tidb.engine.queries.access import Comparison
 from simulator.tidb.engine.queries.filters import (
     Filtered,

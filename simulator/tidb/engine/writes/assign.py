@@ -22,7 +22,7 @@ from simulator.tidb.datums.kinds import CastProblem, Datum, datum_text
 from simulator.tidb.datums.numbers import rounded_value
 from simulator.tidb.ddl.defaults import implicit_value, row_default
 from simulator.tidb.engine.context import StatementContext, default_time_text, now_text
-from simulator.tidb.engine.queries.plans import new_compilation
+from simulator.tidb.engine.queries import new_compilation
 from simulator.tidb.engine.scope import QueryScope, StatementCompilation
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.casts import datum_of

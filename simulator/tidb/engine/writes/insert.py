@@ -19,10 +19,10 @@ from dataclasses import replace
 from msgspec import structs
 
 from simulator.errors import SqlError
+from simulator.tidb.engine import StatementOutcome
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.names import resolve_columns, resolve_partitions, resolve_table
-from simulator.tidb.engine.outcome import StatementOutcome
-from simulator.tidb.engine.queries.plans import evaluate_subqueries, new_compilation, selected
+from simulator.tidb.engine.queries import evaluate_subqueries, new_compilation, selected
 from simulator.tidb.engine.queries.relation import CELL_SIZE, CHECKED_ROWS, ROW_SIZE, Values, table_fields
 from simulator.tidb.engine.queries.selects import contains_aggregate
 from simulator.tidb.engine.scope import Field, Fields, QueryScope

@@ -19,9 +19,9 @@ import pyarrow as pa
 from simulator.columns.cells import escaped
 from simulator.tidb.datums.cast import cast_column
 from simulator.tidb.datums.kinds import Datum
+from simulator.tidb.engine import StatementOutcome
 from simulator.tidb.engine.context import StatementContext, now_text
 from simulator.tidb.engine.names import resolve_columns, resolve_table
-from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.engine.scope import Known, QueryScope
 from simulator.tidb.engine.writes.assign import LOAD, UPDATE, VALUES, Cell, RowValues, cast_error
 from simulator.tidb.engine.writes.foreign_keys import enforce_foreign_keys

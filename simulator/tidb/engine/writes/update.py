@@ -20,6 +20,7 @@ from msgspec import structs
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
+from simulator.tidb.engine import StatementOutcome
 from simulator.tidb.engine.context import StatementContext, now_text, time_zone
 from simulator.tidb.engine.names import (
     SourcePart,
@@ -29,8 +30,7 @@ from simulator.tidb.engine.names import (
     row_id_write_error,
     source_parts,
 )
-from simulator.tidb.engine.outcome import StatementOutcome
-from simulator.tidb.engine.queries.plans import Matched, match, new_compilation
+from simulator.tidb.engine.queries import Matched, match, new_compilation
 from simulator.tidb.engine.queries.relation import Base, Values
 from simulator.tidb.engine.scope import QueryScope
 from simulator.tidb.engine.writes.assign import UPDATE, Cell, RowValues
