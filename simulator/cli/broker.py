@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from simulator.cli.help_page import Group
-from simulator.cli.options import PORT, FilePath
+from simulator.cli.options import PORT, FilePath, Group
 from simulator.cli.output import show_lines
 from simulator.errors import UserError
 

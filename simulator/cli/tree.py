@@ -12,8 +12,7 @@ import click
 from simulator import __version__, tso
 from simulator.cli import options as shared
 from simulator.cli.broker import broker
-from simulator.cli.help_page import Group
-from simulator.cli.options import COUNT, INPUT, PATH, PORT
+from simulator.cli.options import COUNT, INPUT, PATH, PORT, Group
 from simulator.cli.output import complain
 from simulator.errors import UserError
 from simulator.settings import AUTO, CHARSETS, DEFAULT_SINK_URI, PLACES, to_duration_ms
@@ -207,15 +206,13 @@ def load(file: Path | None, **options: Any) -> None:
     ticdc-sim load mine.toml --rate 20000 --duration 2h \\
         --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json"
     """
-    if options["print_plan"]:
-        from simulator.cli.load.options import print_plan
-
-        print_plan(file, options["preset"])
-        return
     _without_pandas()
-    from simulator.cli.load.command import load as work
+    from simulator.cli.load import command as work
 
-    work(file, options)
+    if options["print_plan"]:
+        work.print_plan(file, options["preset"])
+    else:
+        work.load(file, options)
 
 
 @commands.command()
@@ -510,7 +507,7 @@ def verify(**options: Any) -> int:
     ticdc-sim verify --truth truth --against what-my-consumer-wrote
     """
     _without_pandas()
-    from simulator.cli.verify.command import verify as work
+    from simulator.cli.verify import verify as work
 
     return work(options)
 

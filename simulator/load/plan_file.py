@@ -48,9 +48,8 @@ from simulator.load.load_plan import (
 from simulator.load.plan_keys import DDL, TABLE, TOP
 from simulator.releases import Release
 from simulator.run.steps.kind import line_of, read_keys
-from simulator.settings import Settings, merged
+from simulator.settings import Settings, TableLines, key_lines, merged
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
-from simulator.toml_lines import TableLines, key_lines
 
 DEFAULT_ROWS = 10_000
 COLUMN = re.compile(r": columns?:? '?([^':]+)'?:")

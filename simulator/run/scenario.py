@@ -44,13 +44,14 @@ from simulator.settings import (
     TEXTS,
     Key,
     Settings,
+    TableLines,
+    key_lines,
     merged,
     to_bool,
     to_text,
     to_texts,
 )
 from simulator.sources.snapshots import TextFormat
-from simulator.toml_lines import TableLines, key_lines
 
 ABOUT = "about"
 

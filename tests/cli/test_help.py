@@ -17,7 +17,7 @@ from support.playing import said
 
 from simulator import TiCDC, limits
 from simulator.cli.command_line import commands
-from simulator.cli.help_page import EVERYWHERE, SECTIONS
+from simulator.cli.options import EVERYWHERE, SECTIONS
 
 pytestmark = pytest.mark.usefixtures("here")
 

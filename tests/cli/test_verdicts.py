@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from support.playing import play, said
 
+from simulator.cli import verify_report, verify_text
 from simulator.cli.page import PLOTLY
-from simulator.cli.verify import report, text
-from simulator.cli.verify.command import document
+from simulator.cli.verify import document
 from simulator.reader.contract.summary import CHECKS, Violation
 from simulator.reader.replay.outcome import TableCompared
 from simulator.reader.verify.verification import (
@@ -206,7 +206,7 @@ BAD = replace(FOUND, failures=(LATE, LOST), not_checked=(NotChecked("rows of x.y
 
 def shown(found: Verification) -> list[str]:
     with redirect_stdout(StringIO()) as out:
-        text.show(found)
+        verify_text.show(found)
     return out.getvalue().splitlines()
 
 
@@ -268,7 +268,7 @@ def test_programs_get_all_of_it() -> None:
 
 
 def test_the_page_needs_nothing_but_plotly_beside_it_and_takes_everything_for_text(tmp_path: Path) -> None:
-    report.write(replace(BAD, compared=(TableCompared("bank.account", 4, 3, missing=1),)), tmp_path / "r.html")
+    verify_report.write(replace(BAD, compared=(TableCompared("bank.account", 4, 3, missing=1),)), tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text("utf-8")
 
     headings = {"Watermarks", "Lag", "Differences by table", "Wrong by check and table", "Partitions", "Settings"}
@@ -280,7 +280,9 @@ def test_the_page_needs_nothing_but_plotly_beside_it_and_takes_everything_for_te
 
 def test_a_page_of_tables_alone_has_no_charts(tmp_path: Path) -> None:
     compared = (TableCompared("bank.account", 4, 4, of="mine"),)
-    report.write(Verification("", "mine", FOUND.expected, FOUND.settings, (), {}, (), compared), tmp_path / "r.html")
+    verify_report.write(
+        Verification("", "mine", FOUND.expected, FOUND.settings, (), {}, (), compared), tmp_path / "r.html"
+    )
 
     assert (tmp_path / "r.html").stat().st_size < 20_000
     assert "mine has the 4 rows of the truth in truth" in (tmp_path / "r.html").read_text("utf-8")

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 FLOW = """
-errors limits registry signals files tso settings toml_lines channel releases columns tidb ticdc sources generate
+errors limits registry signals files tso settings channel releases columns tidb ticdc sources generate
 sinks broker engines reader faults run truth load explain changefeeds serve api openapi page cli __main__
 """.split()
 """What lies directly in the package, in import order: a module imports only from those above it. `docs/code.md` shows

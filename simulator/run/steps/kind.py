@@ -10,8 +10,7 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult
-from simulator.settings import DURATION, TEXT, Key, to_duration_ms, to_text
-from simulator.toml_lines import KeyLine, TableLines
+from simulator.settings import DURATION, TEXT, Key, KeyLine, TableLines, to_duration_ms, to_text
 
 NAME = "name"
 NAME_KEY = Key(NAME, to_text, TEXT, "What --from and --until call the step.")

@@ -12,7 +12,7 @@ from simulator import tso
 from simulator.cli import page
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, short
 from simulator.cli.run_report import MANY
-from simulator.cli.verify.text import OPS, figures, named, offsets, verdict
+from simulator.cli.verify_text import OPS, figures, named, offsets, verdict
 from simulator.limits import counted, noun
 from simulator.reader.verify.verification import Failure, PartitionRead, Verification, failure_details, failure_heading
 

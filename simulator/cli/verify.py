@@ -10,10 +10,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from simulator.cli import verify_text
 from simulator.cli.output import show_json
 from simulator.cli.terminal import StatusLine
 from simulator.cli.user_files import Input, check_places, storage_place
-from simulator.cli.verify import text
 from simulator.reader.replay.outcome import TableCompared
 from simulator.reader.verify.options import VerifyListener, VerifyOptions, check_options
 from simulator.reader.verify.verification import (
@@ -45,9 +45,9 @@ def verify(options: dict[str, Any]) -> int:
             _show(verification, options["as_json"])
     finally:
         if page is not None:
-            from simulator.cli.verify import report  # plotly takes longer than anything else here
+            from simulator.cli import verify_report  # plotly takes longer than anything else here
 
-            report.write(verification, page)
+            verify_report.write(verification, page)
     return EXIT_CODES[verification.verdict]
 
 
@@ -61,7 +61,7 @@ def _show(verification: Verification, as_json: bool) -> None:
     if as_json:
         show_json(document(verification))
     else:
-        text.show(verification)
+        verify_text.show(verification)
 
 
 class VerifyProgressLine(VerifyListener):

@@ -1,1 +1,0 @@
-"""The command `verify` and its reports."""
