@@ -37,7 +37,7 @@ from simulator.releases.release import (
 from simulator.tidb.ddl.actions import Action
 
 if TYPE_CHECKING:
-    from simulator.explain.examples.selection import SelectedExample
+    from simulator.explain.examples import SelectedExample
 
 WIDE = 130
 """Columns of a screen that has room for everything side by side."""
@@ -135,7 +135,7 @@ def _with_examples(
     document: dict[str, Any], before: Release, after: Release, changed: tuple[ReleaseDifference, ...]
 ) -> dict[str, Any]:
     """Return the document with an example of each difference on the wire."""
-    from simulator.explain.examples.selection import example_as_dict
+    from simulator.explain.examples import example_as_dict
 
     return document | {
         "differences": [
@@ -152,7 +152,7 @@ def _with_examples(
 def _examples(
     before: Release, after: Release, changed: Iterable[ReleaseDifference]
 ) -> Iterator[tuple[ReleaseDifference, SelectedExample | None]]:
-    from simulator.explain.examples.selection import select_example
+    from simulator.explain.examples import select_example
 
     for difference in changed:
         yield difference, select_example(difference, before, after) if difference.behaviour.on_the_wire else None
@@ -248,7 +248,7 @@ def show_differences(
 
 def show_examples(before: Release, after: Release, changed: Sequence[ReleaseDifference]) -> None:
     """Print an event for each difference on the wire, as both releases encode it."""
-    from simulator.explain.examples.selection import example_lines
+    from simulator.explain.examples import example_lines
 
     names = (before.name, after.name) if before.name != after.name else (before.title, after.title)
     for difference, example in _examples(before, after, (one for one in changed if one.behaviour.on_the_wire)):

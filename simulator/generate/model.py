@@ -108,7 +108,7 @@ class KeyChanges:
 
 
 class RowTimes(Protocol):
-    """The times of rows' versions, as in `generate.changes.stream.Stream`."""
+    """The times of rows' versions, as in `generate.stream.Stream`."""
 
     def born(self, table: int, keys: Ints, since: int) -> Ints:
         """See `TableRows.born`."""

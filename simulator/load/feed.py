@@ -25,7 +25,7 @@ from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.progress import POLL_SECONDS, Reporter
 from simulator.engines.tasks.send import SinkInput, messages_of
 from simulator.errors import DeliveryError
-from simulator.generate.changes.transactions import Segment
+from simulator.generate.transactions import Segment
 from simulator.load.epochs import PreparedLoad, SchemaEpoch, Window, epoch_control_events
 from simulator.load.scheduler import ScheduledWindow, WindowScheduler
 from simulator.load.sender import WindowSender

@@ -27,13 +27,16 @@ from typing import Any
 from simulator import releases
 from simulator.errors import DdlError, ScenarioError, UserError, did_you_mean
 from simulator.files import parse_toml, read_text
-from simulator.generate.changes.stream import check
 from simulator.generate.model import Mix, Model, TableModel
+from simulator.generate.stream import check
 from simulator.generate.values.generators import TableGenerators
 from simulator.generate.values.reading import parse_columns
 from simulator.generate.values.table_values import table_values
 from simulator.load.load_plan import (
+    DDL,
     STATEMENT_KINDS,
+    TABLE,
+    TOP,
     TRUNCATE,
     DdlSchedule,
     LoadPlan,
@@ -45,7 +48,6 @@ from simulator.load.load_plan import (
     referenced_tables,
     sort_by_reference,
 )
-from simulator.load.plan_keys import DDL, TABLE, TOP
 from simulator.releases import Release
 from simulator.run.steps.kind import line_of, read_keys
 from simulator.settings import Settings, TableLines, key_lines, merged

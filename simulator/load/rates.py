@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from simulator import tso
 from simulator.errors import UserError
-from simulator.generate.changes.transactions import Segment
+from simulator.generate.transactions import Segment
 
 MAX = "max"
 MOST_ROWS_PER_SECOND = 100_000_000

@@ -22,7 +22,7 @@ from simulator.engines.tasks import TaskReport, TaskSpec
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.engines.tasks.progress import POLL_SECONDS, Reporter
 from simulator.engines.tasks.send import SinkInput, messages_of
-from simulator.generate.changes.transactions import Segment
+from simulator.generate.transactions import Segment
 from simulator.load.epochs import Pace, PreparedLoad, Window, schema_epochs
 from simulator.load.windows import window_rows
 from simulator.run.outputs import Output

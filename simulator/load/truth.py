@@ -12,11 +12,11 @@ from simulator.columns.hashing import ChangeSums
 from simulator.load.epochs import EpochTable, PreparedLoad, SchemaEpoch, jobs_until, schema_epochs
 from simulator.load.load_plan import LoadPlan
 from simulator.run.outputs import Output
-from simulator.sources.snapshots.written import table_file
 from simulator.ticdc import dispatch
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.truth import directory as directories
-from simulator.truth.sent_statements import StatementMessages
+from simulator.truth.directory import table_file
+from simulator.truth.filtered_rows import StatementMessages
 
 CHUNK = 65_536
 """Rows in memory at a time."""
@@ -29,7 +29,7 @@ def write(
     output: Output,
     ms: int,
     directory: Path,
-    format: str = directories.FORMATS[0],
+    format: str = "csv",
     sums: ChangeSums = MappingProxyType({}),
 ) -> Mapping[str, int]:
     """Write the rows at the watermark of a simulated millisecond, and return how many each table has.

@@ -21,8 +21,8 @@ from simulator.engines import stages
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks import TaskSpec
 from simulator.errors import UserError
-from simulator.generate.changes.stream import Stream
 from simulator.generate.model import TableRows
+from simulator.generate.stream import Stream
 from simulator.load.epochs import EpochTable, SchemaEpoch, Window
 from simulator.sources.snapshots.pieces import locate_rows
 from simulator.ticdc import key_bytes, split

@@ -40,8 +40,7 @@ from simulator.tidb.model.table import Table
 from simulator.truth import directory as directories
 from simulator.truth.between_snapshots import BetweenSnapshots, between_snapshots, rows_at
 from simulator.truth.directory import write_rows
-from simulator.truth.filtered_rows import apply_sent
-from simulator.truth.sent_statements import StatementMessages
+from simulator.truth.filtered_rows import StatementMessages, apply_sent
 
 SMALL = 1 << 20
 """Files of up to this many bytes are read to see whether they have rows."""
@@ -229,7 +228,7 @@ def write(
     about: TruthMetadata,
     engine: TruthEngine,
     directory: Path,
-    format: str = directories.FORMATS[0],
+    format: str = "csv",
     lines: Sequence[str] = (),
 ) -> Mapping[str, int]:
     """Write the rows and their metadata, which includes `lines`; return the number of rows by `schema.table`.

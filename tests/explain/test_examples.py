@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from support.playing import said
 
-from simulator.explain.examples.playback import play
-from simulator.explain.examples.selection import EXAMPLES, select_example
+from simulator.explain.examples import EXAMPLES, select_example
+from simulator.explain.playback import play
 from simulator.releases import RELEASES, Release, find
 from simulator.releases.release import ReleaseDifference, behaviours, differences
 

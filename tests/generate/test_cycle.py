@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.columns.change_frame import Ints
-from simulator.generate.changes.cycle import cycle, permuted, restored, shuffled, spread
+from simulator.generate.cycle import cycle, permuted, restored, shuffled, spread
 
 patterns = st.lists(st.integers(0, 4), min_size=1, max_size=30).map(np.array)
 far = st.integers(0, 10**13)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE, Ints
 from simulator.errors import UserError
-from simulator.generate.changes.stream import Stream, check
-from simulator.generate.changes.transactions import Segment
 from simulator.generate.model import HotSet, KeyChanges, Mix, Model, Skew, TableModel, Uniform, Zipf
+from simulator.generate.stream import Stream, check
+from simulator.generate.transactions import Segment
 
 FAR = 10**12
 """Transactions, of up to 40 rows."""

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from simulator.generate.changes.stream import Stream
-from simulator.generate.changes.transactions import Segment, Timetable
 from simulator.generate.model import HotSet, Model, Skew, TableModel, Uniform, Zipf
+from simulator.generate.stream import Stream
+from simulator.generate.transactions import Segment, Timetable
 
 FAR = 10**12
 """Transactions, which take longer than time has numbers where one comes in a century."""

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from simulator.errors import UserError
-from simulator.generate.changes.stream import Stream
-from simulator.generate.changes.transactions import Segment
 from simulator.generate.model import Model, TableModel
+from simulator.generate.stream import Stream
+from simulator.generate.transactions import Segment
 from simulator.load.rates import RateSegments, parse_rate, resolve_rates
 
 OF_MAX = 5000.0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.generate.changes.transactions import Segment
+from simulator.generate.transactions import Segment
 from simulator.load import rates
 from simulator.load.lag_search import LagSample, RateSearch
 from simulator.load.rates import RateSegments

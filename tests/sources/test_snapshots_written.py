@@ -15,10 +15,10 @@ from simulator import tso
 from simulator.columns import row_image
 from simulator.columns.cells import raw
 from simulator.sources import snapshots
-from simulator.sources.snapshots import written
 from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Column, visible_columns
+from simulator.truth import directory
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def is_text(value: Value | None) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", written.FORMATS)
+@pytest.mark.parametrize("format", directory.FORMATS)
 @settings(deadline=None, max_examples=30)
 @given(data=st.data(), made=tables())
 def test_rows_of_any_table_are_read_again(folder: Path, format: str, data: st.DataObject, made: RandomTable) -> None:
@@ -54,8 +54,8 @@ def test_rows_of_any_table_are_read_again(folder: Path, format: str, data: st.Da
     assume(not any(column.not_null and texts[column.name].null_count for column in columns))
     for old in folder.iterdir():
         old.unlink()
-    written.write_schema(folder, table)
-    with written.table_file(folder, table, format, data.draw(st.sampled_from([None, 0, 12]))) as file:
+    directory.write_schema(folder, table)
+    with directory.table_file(folder, table, format, data.draw(st.sampled_from([None, 0, 12]))) as file:
         file.write(texts)
         file.write({name: text.slice(1) for name, text in texts.items()})
 
@@ -64,11 +64,11 @@ def test_rows_of_any_table_are_read_again(folder: Path, format: str, data: st.Da
     assert found == pa.concat_arrays([images, images.slice(1)]).to_pylist()
 
 
-@pytest.mark.parametrize("format", written.FORMATS)
+@pytest.mark.parametrize("format", directory.FORMATS)
 def test_a_table_without_rows_is_a_file_without_rows(tmp_path: Path, format: str) -> None:
     table = create_table("CREATE TABLE `a.b`.`c-schema` (id INT PRIMARY KEY)")
-    written.write_schema(tmp_path, table)
-    with written.table_file(tmp_path, table, format):
+    directory.write_schema(tmp_path, table)
+    with directory.table_file(tmp_path, table, format):
         pass
     (entry,) = snapshots.open(tmp_path).tables
     assert (entry.table.schema, entry.table.name) == ("a.b", "c-schema")
@@ -76,10 +76,10 @@ def test_a_table_without_rows_is_a_file_without_rows(tmp_path: Path, format: str
 
 
 def test_a_snapshot_says_when_it_was_taken_and_which_databases_there_are(tmp_path: Path) -> None:
-    written.write_schema(tmp_path, create_table("CREATE TABLE shop.t (id INT PRIMARY KEY)"))
-    written.write_database(tmp_path, "shop")
-    written.write_database(tmp_path, "empty one")
-    written.write_metadata(tmp_path, tso.DEFAULT_START_TS, ("made for a test",))
+    directory.write_schema(tmp_path, create_table("CREATE TABLE shop.t (id INT PRIMARY KEY)"))
+    directory.write_database(tmp_path, "shop")
+    directory.write_database(tmp_path, "empty one")
+    directory.write_metadata(tmp_path, tso.DEFAULT_START_TS, ("made for a test",))
     snapshot = snapshots.open(tmp_path)
     assert snapshot.start_ts == tso.DEFAULT_START_TS
     assert snapshot.databases == {"shop", "empty one"}

@@ -20,8 +20,8 @@ from simulator.engines.tasks import TaskSpec
 from simulator.engines.tasks.control_events import PlacedDdl, WatermarkSchedule
 from simulator.engines.tasks.messages import with_schemas_of
 from simulator.errors import UserError
-from simulator.generate.changes.stream import Stream
-from simulator.generate.changes.transactions import Segment
+from simulator.generate.stream import Stream
+from simulator.generate.transactions import Segment
 from simulator.generate.values.table_values import table_values
 from simulator.load.epochs import statements
 from simulator.load.epochs.statements import TIMED, DdlChooser, OwnIds, ScheduledDdl

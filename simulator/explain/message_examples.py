@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from simulator.explain.examples.playback import CANAL, OPEN, ExampleRow, ReleaseExample, insert, update
+from simulator.explain.playback import CANAL, OPEN, ExampleRow, ReleaseExample, insert, update
 
 SEVERAL = "protocol=open-protocol&partition-num=16"
 DISPATCH = "[sink]\ndispatchers = [{matcher = ['*.*'], %s}]"

@@ -24,7 +24,7 @@ from math import gcd
 import numpy as np
 
 from simulator.columns.change_frame import Ints
-from simulator.generate.changes.cycle import seed_of, shuffled
+from simulator.generate.cycle import seed_of, shuffled
 from simulator.generate.model import Model
 from simulator.tso import FOREVER
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulator.explain.examples.playback import (
+from simulator.explain.playback import (
     AVRO,
     CANAL,
     DEBEZIUM,

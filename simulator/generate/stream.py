@@ -23,10 +23,10 @@ import numpy as np
 
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
-from simulator.generate.changes.cycle import seed_of
-from simulator.generate.changes.row_lifecycle import RowLifecycle, row_lifecycle, spare_rows
-from simulator.generate.changes.transactions import MOST, Segment, Timetable, Transactions, transactions
+from simulator.generate.cycle import seed_of
 from simulator.generate.model import HotSet, KeyChanges, Mix, Model, Skew, TableModel, TableRows, Zipf
+from simulator.generate.row_lifecycle import RowLifecycle, row_lifecycle, spare_rows
+from simulator.generate.transactions import MOST, Segment, Timetable, Transactions, transactions
 from simulator.limits import counted
 
 CHUNK = 65_536

@@ -22,7 +22,7 @@ from functools import lru_cache
 import numpy as np
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE, Ints
-from simulator.generate.changes.cycle import Cycle, SlotUpdates, cycle, seed_of, spread
+from simulator.generate.cycle import Cycle, SlotUpdates, cycle, seed_of, spread
 from simulator.generate.model import Mix, TableModel
 
 MIXED = 1024

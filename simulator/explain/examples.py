@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simulator.errors import UserError
-from simulator.explain.examples.messages import PLACES, SENDING, SHARED, SPLITS, TEXTS
-from simulator.explain.examples.playback import OPEN, ExampleEvent, ExampleOutput, ExampleRow, ReleaseExample, play
-from simulator.explain.examples.rows import (
+from simulator.explain.message_examples import PLACES, SENDING, SHARED, SPLITS, TEXTS
+from simulator.explain.playback import OPEN, ExampleEvent, ExampleOutput, ExampleRow, ReleaseExample, play
+from simulator.explain.row_examples import (
     AVRO_ROWS,
     CANAL_ROWS,
     DEBEZIUM_ROWS,

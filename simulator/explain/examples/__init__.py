@@ -1,1 +1,0 @@
-"""Differences between two releases, as the messages that show them."""

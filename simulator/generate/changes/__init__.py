@@ -1,1 +1,0 @@
-"""Which rows change, when, and from which version to which."""
