@@ -20,7 +20,7 @@ from urllib.parse import quote
 import pytest
 
 if TYPE_CHECKING:
-    from simulator.api.golden import Golden
+    from simulator.api.results import Golden
     from simulator.api.server import ServedDatabase, TiCDCServer
     from simulator.api.session import TiCDC
 
@@ -189,7 +189,7 @@ def ticdc_broker() -> Iterator[str]:
 @pytest.fixture
 def ticdc_golden(request: pytest.FixtureRequest) -> Golden:
     """Compares messages or files with recorded ones: `ticdc_golden(ticdc.messages())`, `ticdc_golden(ticdc.files())`."""
-    from simulator.api.golden import Golden
+    from simulator.api.results import Golden
 
     directory = request.path.parent / "golden" / request.path.stem
     written = request.config.stash.setdefault(WRITTEN, {})

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from simulator import tso
-from simulator.api.python_values import PythonValue
+from simulator.api.results import PythonValue
 from simulator.api.session import TiCDC
 from simulator.changefeeds import DEFAULT, Changefeeds
 from simulator.changefeeds.served import clock_ms

@@ -15,13 +15,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from simulator import releases, tso
-from simulator.api.python_values import PythonValue, Result, python_values, result_of
+from simulator.api.results import PythonValue, Result, python_values, result_of
 from simulator.changefeeds import Changefeeds
-from simulator.changefeeds.spec import Config, Sinks, compiled
-from simulator.changefeeds.stream import ChangefeedStream
+from simulator.changefeeds.spec import ChangefeedStream, Config, Sinks, compiled
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
 from simulator.reader.decode import Event
-from simulator.reader.records import Record
 from simulator.releases import Release
 from simulator.run import expectations, library
 from simulator.run import scenario as scenarios
@@ -379,12 +377,6 @@ class TiCDC:
         if live.position.unread is not None:  # a snapshot's rows are read by the first statement that needs them
             live.execute(f"SELECT 1 FROM {quote_name(definition.schema)}.{quote_name(definition.name)} LIMIT 0")
         return live.upstream(), definition
-
-
-def records(messages: Iterable[Message]) -> Iterator[Record]:
-    """Yield messages as records of `simulator.reader`."""
-    for each in messages:
-        yield Record(each.topic, each.partition, each.offset, each.timestamp, each.key, each.value)
 
 
 @contextmanager

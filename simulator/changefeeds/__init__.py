@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any
 
 from simulator import tso
@@ -15,14 +14,16 @@ from simulator.changefeeds.history import History, commit_of
 from simulator.changefeeds.served import FAILED, STOPPED, RunningError, ServedChangefeed
 from simulator.changefeeds.spec import (
     ChangefeedSpec,
+    ChangefeedStream,
     Config,
+    SentMessages,
     Sinks,
     changefeed_error,
     compiled,
-    compiled_if_allowed,
+    require_allowed,
+    require_no_rule_file,
     text_of,
 )
-from simulator.changefeeds.stream import ChangefeedStream, SentMessages
 from simulator.errors import ChangefeedError, DeliveryError, SimulatorError, UserError
 from simulator.releases import Release
 from simulator.run.open_changefeed import OpenChangefeed
@@ -270,9 +271,13 @@ class Changefeeds:
 
     def compiled(self, spec: ChangefeedSpec) -> Changefeed:
         """Return what a spec comes to. Raises ChangefeedError for one that this server does not allow: it writes files
-        where it may not, or has rules in a file, of which errors would tell the content."""
-        make = compiled if self._storages is None else partial(compiled_if_allowed, self._storages)
-        return make(spec.sink_uri, spec.config, self._release, time_zone=self._time_zone)
+        where it may not, or has rules in a file."""
+        if self._storages is not None:
+            require_no_rule_file(spec.config)
+        changefeed = compiled(spec.sink_uri, spec.config, self._release, time_zone=self._time_zone)
+        if self._storages is not None:
+            require_allowed(changefeed, self._storages)
+        return changefeed
 
     def _output(self, spec: ChangefeedSpec, changefeed: Changefeed, sent: Messages) -> Output:
         return self._sinks.of(spec.name, spec.namespace).output(changefeed, self._release, sent)

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 
 from simulator import tso
 from simulator.changefeeds.history import Commit, History
-from simulator.changefeeds.spec import ChangefeedSpec, changefeed_error
-from simulator.changefeeds.stream import ChangefeedStream, SentMessages
+from simulator.changefeeds.spec import ChangefeedSpec, ChangefeedStream, SentMessages, changefeed_error
 from simulator.errors import ChangefeedError, CodedError, DeliveryError, EncodeError, SimulatorError
 from simulator.reader.decode import Event
 from simulator.run.open_changefeed import OpenChangefeed

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator import releases, signals, tso
+from simulator.api.results import records
 from simulator.api.server import TiCDCServer
-from simulator.api.session import TiCDC, records
+from simulator.api.session import TiCDC
 from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.shell import SINK_URI
 from simulator.cli.user_files import check_places

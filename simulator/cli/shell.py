@@ -17,7 +17,8 @@ from warnings import catch_warnings
 from rich.cells import cell_len
 
 from simulator import tso
-from simulator.api.session import Message, TiCDC, records
+from simulator.api.results import records
+from simulator.api.session import Message, TiCDC
 from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.user_files import check_places
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean

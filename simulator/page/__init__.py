@@ -27,10 +27,8 @@ from simulator.faults import FAULTS
 from simulator.files import parse_toml
 from simulator.openapi.go_json import BodyError, parse
 from simulator.openapi.replica_config import masked, masked_uri
-from simulator.page import scripts
-from simulator.page.messages import Decoded, Feed, compare_feeds, message_members
-from simulator.page.reasons import reasons
-from simulator.page.tidbs import PageTidb, PageTidbs, answer_members
+from simulator.page.messages import Decoded, Feed, answer_members, compare_feeds, message_members, reasons
+from simulator.page.tidbs import PageTidb, PageTidbs, is_playable, open_shipped, open_text, scenario, story
 from simulator.releases.behaviour import EVERY
 from simulator.run.library import find, shipped
 from simulator.settings import DURATION
@@ -293,9 +291,9 @@ class Page:
         """Return a scenario of the library, or a file, as SQL; on a TiDB of its release if that is wanted."""
         body = await _body(request, fresh=bool)
         if "library" in body:
-            opened = scripts.open_shipped(find(str(body["library"])))
+            opened = open_shipped(find(str(body["library"])))
         else:
-            opened = scripts.open_text(str(body.get("name")), str(body.get("text")))
+            opened = open_text(str(body.get("name")), str(body.get("text")))
         if not body["fresh"]:
             return {"sql": opened.sql, "tidb": None}
         first = self._tidbs.get(0).served.release
@@ -308,11 +306,11 @@ class Page:
         """Return what was executed as files: the suffix of each, and its text. Secrets of the changefeed are masked."""
         tidb, changefeed = self._chosen(request)
         if _parameter(request, "format") == "sql":
-            return {"files": [[".sql", scripts.story(tidb.log)]]}
+            return {"files": [[".sql", story(tidb.log)]]}
         compiled, release = changefeed.changefeed, tidb.served.release
         name = f"{_parameter(request, 'name')}-changefeed.toml" if compiled.config else ""
         uri = compiled.sink_uri.replace(BLACKHOLE, f"{IN_MEMORY}ticdc", 1)
-        text = scripts.scenario(tidb.log, release, masked_uri(uri), compiled.codec.time_zone, name)
+        text = scenario(tidb.log, release, masked_uri(uri), compiled.codec.time_zone, name)
         return {"files": [[".toml", text], *([["-changefeed.toml", _masked_config(compiled.config)]] if name else [])]}
 
     def _chosen(self, request: Request) -> tuple[PageTidb, ServedChangefeed]:
@@ -418,6 +416,6 @@ def lists() -> Body:
         "library": [
             {"name": each.name, "title": each.about.title, "story": each.about.story}
             for each in shipped().values()
-            if scripts.is_playable(each)
+            if is_playable(each)
         ],
     }

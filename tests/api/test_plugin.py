@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import simulator.api.golden
 import simulator.api.pytest_plugin
+import simulator.api.results
 import simulator.api.session  # before pytester runs tests in this process: it forgets what they import
 
 pytest_plugins = ["pytester"]

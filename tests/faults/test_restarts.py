@@ -11,7 +11,7 @@ import pytest
 from support.contract_checks import check_records
 from support.playing import error_of, play, said
 
-from simulator.api.session import records
+from simulator.api.results import records
 from simulator.engines import in_process
 from simulator.engines.tasks.progress import EarlyEnd, Reporter
 from simulator.reader.contract.stream_spec import stream_spec_of

@@ -8,7 +8,7 @@ import pytest
 
 from simulator import releases
 from simulator.errors import UserError
-from simulator.page.scripts import Executed, is_playable, open_shipped, open_text, scenario, story
+from simulator.page.tidbs import Executed, is_playable, open_shipped, open_text, scenario, story
 from simulator.run.library import find, shipped
 from simulator.run.scenario import load
 from simulator.run.steps.fault import FaultStep

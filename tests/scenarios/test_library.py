@@ -9,7 +9,7 @@ import pytest
 from support.playing import play
 
 from simulator import tso
-from simulator.api.golden import Golden
+from simulator.api.results import Golden
 from simulator.reader.records import fixture_schemas, read_records
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.workflow import verify
