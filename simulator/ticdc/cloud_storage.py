@@ -23,7 +23,7 @@ from simulator.ticdc.codecs import DdlEvent, TableInfo
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.defaults import stored_expression
-from simulator.tidb.ddl.hidden_columns import VarString, hidden_columns
+from simulator.tidb.ddl.expressions import VarString, hidden_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType

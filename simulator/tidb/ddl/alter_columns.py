@@ -29,7 +29,7 @@ from simulator.tidb.ddl.column_definitions import (
     column_default,
     origin_default,
 )
-from simulator.tidb.ddl.default_functions import evaluate_default
+from simulator.tidb.ddl.defaults import evaluate_default
 from simulator.tidb.ddl.foreign_keys import check_not_needed
 from simulator.tidb.ddl.indexes import add_key
 from simulator.tidb.ddl.session import AffectedNames, Alteration, SubJob, SubJobs, TargetTable

@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from simulator.errors import SchemaError
 from simulator.tidb import collations, syntax
 from simulator.tidb.datums.cast import convert_text
-from simulator.tidb.ddl.default_functions import NOW, check_default_function
-from simulator.tidb.ddl.defaults import default_text, implicit_default, stored_value
+from simulator.tidb.ddl.defaults import NOW, check_default_function, default_text, implicit_default, stored_value
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session, TargetTable
 from simulator.tidb.ddl.table_definitions import build_column, complete_type

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from simulator.tidb.ddl.catalog import DatabaseInfo, SequenceInfo, ViewInfo
-from simulator.tidb.ddl.default_functions import NOW, TODAY
-from simulator.tidb.ddl.defaults import row_default, stored_expression, stored_partitioning
+from simulator.tidb.ddl.defaults import NOW, TODAY, row_default, stored_expression, stored_partitioning
 from simulator.tidb.ddl.table_definitions import RANGE_BITS
 from simulator.tidb.ddl.table_options import shown_options
 from simulator.tidb.ddl.views_and_sequences import sequence_limits

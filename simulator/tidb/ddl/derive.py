@@ -12,8 +12,7 @@ from typing import TypeVar
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.create_table_text import auto_random_text
-from simulator.tidb.ddl.default_functions import NOW
-from simulator.tidb.ddl.defaults import row_default
+from simulator.tidb.ddl.defaults import NOW, row_default
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import (
     Column,

@@ -16,7 +16,7 @@ from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.row_changes import DdlEvent, TableInfo
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.defaults import stored_expression, stored_value
-from simulator.tidb.ddl.hidden_columns import VarString, hidden_columns
+from simulator.tidb.ddl.expressions import VarString, hidden_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table, places_of, row_id_column
 from simulator.tidb.model.types import ColumnType
