@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from simulator.errors import DdlError
 from simulator.tidb import syntax
@@ -327,3 +328,64 @@ def dependency_error(table: Table, name: str) -> DdlError | None:
 def normalize(expression: str) -> str:
     """Return an expression in lower case without blanks and backquotes."""
     return "".join(expression.replace("`", "").split()).lower()
+
+
+# -- sequences ---------------------------------------------------------------------------------------------------------
+
+
+CACHE = 1000
+
+
+class SequenceLimits(NamedTuple):
+    start: int
+    least: int
+    most: int
+    increment: int
+    cache: int
+    """0 for NOCACHE."""
+
+    cycle: bool
+
+
+def sequence_limits(sequence: SequenceInfo) -> SequenceLimits:
+    """Return the options of a sequence. Of two that exclude each other the last one counts."""
+    given = dict(sequence.options)
+    increment = given.get("INCREMENT BY") or 1
+    least = _limit(sequence, "MINVALUE", 1 if increment > 0 else -(2**63) + 1)
+    most = _limit(sequence, "MAXVALUE", 2**63 - 2 if increment > 0 else -1)
+    start = given.get("START WITH")
+    start = (least if increment > 0 else most) if start is None else start
+    cached = _last(sequence, "CACHE", "NOCACHE") != "NOCACHE"
+    cache = (given.get("CACHE") or CACHE) if cached else 0
+    return SequenceLimits(start, least, most, increment, cache, _last(sequence, "CYCLE", "NOCYCLE") == "CYCLE")
+
+
+def check_sequence(sequence: SequenceInfo) -> SequenceInfo:
+    """Return a sequence. Raises DdlError for options that do not go together (tidb pkg/ddl/sequence.go,
+    validateSequenceOptions)."""
+    given, limits = dict(sequence.options), sequence_limits(sequence)
+    step = abs(limits.increment)
+    caches = _last(sequence, "CACHE", "NOCACHE") == "CACHE"
+    if (
+        given.get("INCREMENT BY") == 0
+        or caches
+        and limits.cache <= 0
+        or not (
+            limits.least <= limits.start <= limits.most
+            and limits.least < limits.most < 2**63 - 1
+            and limits.least > -(2**63)
+            and limits.cache < (2**63 - 1 - step) // step
+        )
+    ):
+        raise tidb_error("schema:4136", sequence.schema, sequence.name)
+    return sequence
+
+
+def _limit(sequence: SequenceInfo, name: str, usual: int) -> int:
+    value = dict(sequence.options).get(name) if _last(sequence, name, f"NO {name}") == name else None
+    return usual if value is None else value
+
+
+def _last(sequence: SequenceInfo, *names: str) -> str:
+    """Return the last of these options, or an empty text without any."""
+    return next((name for name, _ in reversed(sequence.options) if name in names), "")

@@ -23,7 +23,6 @@ from simulator.tidb.ddl.defaults import NOW, check_default_function, default_tex
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session, TargetTable
 from simulator.tidb.ddl.table_definitions import build_column, complete_type
-from simulator.tidb.ddl.type_changes import needs_reorganization
 from simulator.tidb.errors import converting_errors, error_with_text, tidb_error
 from simulator.tidb.expressions.over_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
@@ -36,6 +35,7 @@ from simulator.tidb.model.types import (
     canonical_collation,
     family,
     is_binary,
+    needs_reorganization,
 )
 from simulator.tidb.values import durations
 

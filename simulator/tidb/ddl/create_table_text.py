@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from simulator.tidb.ddl.catalog import DatabaseInfo, SequenceInfo, ViewInfo
+from simulator.tidb.ddl.catalog import DatabaseInfo, SequenceInfo, ViewInfo, sequence_limits
 from simulator.tidb.ddl.defaults import NOW, TODAY, row_default, stored_expression, stored_partitioning
 from simulator.tidb.ddl.table_definitions import RANGE_BITS
 from simulator.tidb.ddl.table_options import shown_options
-from simulator.tidb.ddl.views_and_sequences import sequence_limits
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column, shown_columns
 from simulator.tidb.model.types import CHARSETS, ColumnType, family, is_binary, mysql_type
 from simulator.tidb.restore.expressions import feature_comment, quote_name

@@ -185,7 +185,7 @@ def drop_table(statement: syntax.DropTable, text: str, session: Session) -> Exec
         for table in filter(None, (session.catalog.table(*name) for name in names)):
             check_unreferred(session.catalog, table, "ddl:3730", {place_of(*name) for name in names})
     job = Job(Action.DROP_TABLE, text, statement)
-    return drop_each(statement.tables, drop_from_catalog, job, "schema:1051", statement.if_exists, session)
+    return drop_each(statement.tables, drop_from_catalog, job, "schema:1051", session)
 
 
 def drop_from_catalog(catalog: Catalog, name: syntax.TableName) -> Catalog | None:

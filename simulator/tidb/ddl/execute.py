@@ -1,4 +1,4 @@
-"""Execution of DDL statements.
+"""Execution of DDL statements; those on views and sequences are here, the others beside.
 
 STATEMENTS maps each kind of statement to its function, which returns the jobs that TiDB queues, whether TiCDC
 replicates them or not, or raises DdlError with TiDB's text. Sources: tidb pkg/executor/ddl.go, pkg/ddl/executor.go.
@@ -6,22 +6,24 @@ replicates them or not, or raises DdlError with TiDB's text. Sources: tidb pkg/e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl import alter_table as alter
 from simulator.tidb.ddl import create_table, databases
-from simulator.tidb.ddl import databases as tables
-from simulator.tidb.ddl import views_and_sequences as others
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo, check_sequence
+from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.grammar import read_syntax
-from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
+from simulator.tidb.errors import tidb_error
+from simulator.tidb.model.table import shown_columns
+from simulator.tidb.parser.select import field_names
 
-__all__ = ["execute", "execute_batch"]
+T = TypeVar("T")
 
 
 def execute(statement: syntax.Statement, text: str, session: Session) -> ExecutionResult:
@@ -74,6 +76,110 @@ def _with_ticdc_code(job: Job, release: Release) -> Job:
     return replace(job, code=Action.ADD_FULLTEXT_INDEX) if "ADD FULLTEXT INDEX" in text else job
 
 
+# -- views and sequences, which share one namespace with tables --------------------------------------------------------
+
+
+def create_view(statement: syntax.CreateView, text: str, session: Session) -> ExecutionResult:
+    """Execute CREATE VIEW. OR REPLACE can replace a view only."""
+    name = session.qualified_name(statement.view)
+
+    def change(catalog: Catalog) -> Catalog:
+        place = _checked_key(catalog, name)
+        if catalog.has(*name) and not (statement.or_replace and place in catalog.views):
+            if statement.or_replace:
+                raise tidb_error("ddl:1347", *name, "VIEW")
+            raise tidb_error("schema:1050", ".".join(name))
+        stars: dict[Key, tuple[str, ...]] = {}
+        names = _field_names(statement, catalog, session, stars)
+        view = ViewInfo(
+            name.schema, name.name, statement.query.restored, statement.columns or names, tuple(stars.items())
+        )
+        return replace(catalog, views={**catalog.views, place: view})
+
+    return session.with_jobs([Job(Action.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)
+
+
+def _checked_key(catalog: Catalog, name: syntax.TableName) -> Key:
+    """Return the key of a name. Raises DdlError for an unknown database."""
+    catalog.existing_database(name.schema)
+    return place_of(*name)
+
+
+def _field_names(
+    statement: syntax.CreateView, catalog: Catalog, session: Session, stars: dict[Key, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return the names of the columns of a view that does not name them; note the columns of tables that `*` means."""
+
+    def columns_of(schema: str, name: str) -> tuple[str, ...]:
+        place = place_of(schema or session.database, name)
+        view = catalog.views.get(place)
+        stars[place] = view.columns if view else tuple(column.name for column in shown_columns(catalog.tables[place]))
+        return stars[place]
+
+    tree = statement.query.tree
+    return () if tree is None else field_names(tree, columns_of)
+
+
+def drop_view(statement: syntax.DropView, text: str, session: Session) -> ExecutionResult:
+    def without(catalog: Catalog, name: syntax.TableName) -> Catalog | None:
+        if catalog.has(*name) and place_of(*name) not in catalog.views:
+            raise tidb_error("ddl:1347", *name, "VIEW")
+        return replace(catalog, views=_without(catalog.views, name)) if catalog.has(*name) else None
+
+    job = Job(Action.DROP_VIEW, text, statement)
+    return drop_each(statement.views, without, job, "schema:1051", session)
+
+
+def _without(objects: Mapping[Key, T], name: syntax.TableName) -> dict[Key, T]:
+    return {place: each for place, each in objects.items() if place != place_of(*name)}
+
+
+def create_sequence(statement: syntax.CreateSequence, text: str, session: Session) -> ExecutionResult:
+    name, catalog = session.qualified_name(statement.sequence), session.catalog
+    if catalog is not None:
+        place = _checked_key(catalog, name)
+        if catalog.has(*name):
+            if statement.if_not_exists:
+                return session.without_jobs(f"Table '{'.'.join(session.existing_name(name))}' already exists: no job")
+            raise tidb_error("schema:1050", ".".join(name))
+        sequence = check_sequence(SequenceInfo(*name, _option_pairs(statement.options)))
+        catalog = replace(catalog, sequences={**catalog.sequences, place: sequence})
+    return ExecutionResult((Job(Action.CREATE_SEQUENCE, text, statement, *session.new_name(name)),), (), catalog)
+
+
+def alter_sequence(statement: syntax.AlterSequence, text: str, session: Session) -> ExecutionResult:
+    name, catalog = session.qualified_name(statement.sequence), session.catalog
+    if catalog is not None:
+        old = catalog.sequences.get(place_of(*name))
+        if old is None:
+            if catalog.has(*name):
+                raise tidb_error("ddl:1347", *name, "SEQUENCE")
+            if statement.if_exists:
+                return session.without_jobs(f"Unknown SEQUENCE: '{'.'.join(name)}': no job")
+            raise tidb_error("schema:1146", *name)
+        new = check_sequence(replace(old, options=(*old.options, *_option_pairs(statement.options))))
+        catalog = replace(catalog, sequences={**catalog.sequences, place_of(*name): new})
+    return ExecutionResult((Job(Action.ALTER_SEQUENCE, text, statement, *session.existing_name(name)),), (), catalog)
+
+
+def drop_sequence(statement: syntax.DropSequence, text: str, session: Session) -> ExecutionResult:
+    """Execute DROP SEQUENCE. Unlike DROP VIEW, IF EXISTS skips objects of other kinds."""
+
+    def without(catalog: Catalog, name: syntax.TableName) -> Catalog | None:
+        if place_of(*name) in catalog.sequences:
+            return replace(catalog, sequences=_without(catalog.sequences, name))
+        if catalog.has(*name) and not statement.if_exists:
+            raise tidb_error("ddl:1347", *name, "SEQUENCE")
+        return None
+
+    job = Job(Action.DROP_SEQUENCE, text, statement)
+    return drop_each(statement.sequences, without, job, "schema:4139", session)
+
+
+def _option_pairs(options: Iterable[syntax.SequenceOption]) -> tuple[tuple[str, int | None], ...]:
+    return tuple((option.name, option.value) for option in options)
+
+
 STATEMENTS: Mapping[type, Callable[[Any, str, Session], ExecutionResult]] = {
     syntax.CreateDatabase: databases.create_database,
     syntax.AlterDatabase: databases.alter_database,
@@ -83,20 +189,20 @@ STATEMENTS: Mapping[type, Callable[[Any, str, Session], ExecutionResult]] = {
     syntax.PlacementPolicy: databases.placement_policy,
     syntax.ResourceGroup: databases.resource_group,
     syntax.CreateTable: create_table.create_table,
-    syntax.DropTable: tables.drop_table,
-    syntax.TruncateTable: tables.truncate_table,
-    syntax.RenameTable: tables.rename_table,
-    syntax.RecoverTable: tables.recover_table,
-    syntax.FlashbackTable: tables.flashback_table,
-    syntax.RepairTable: tables.repair_table,
-    syntax.LockTables: tables.lock_tables,
-    syntax.UnlockTables: tables.unlock_tables,
+    syntax.DropTable: databases.drop_table,
+    syntax.TruncateTable: databases.truncate_table,
+    syntax.RenameTable: databases.rename_table,
+    syntax.RecoverTable: databases.recover_table,
+    syntax.FlashbackTable: databases.flashback_table,
+    syntax.RepairTable: databases.repair_table,
+    syntax.LockTables: databases.lock_tables,
+    syntax.UnlockTables: databases.unlock_tables,
     syntax.CreateIndex: alter.create_index,
     syntax.DropIndex: alter.drop_index,
     syntax.AlterTable: alter.alter_table,
-    syntax.CreateView: others.create_view,
-    syntax.DropView: others.drop_view,
-    syntax.CreateSequence: others.create_sequence,
-    syntax.AlterSequence: others.alter_sequence,
-    syntax.DropSequence: others.drop_sequence,
+    syntax.CreateView: create_view,
+    syntax.DropView: drop_view,
+    syntax.CreateSequence: create_sequence,
+    syntax.AlterSequence: alter_sequence,
+    syntax.DropSequence: drop_sequence,
 }

@@ -33,10 +33,17 @@ from simulator.tidb.ddl.column_definitions import (
 from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.ddl.index_parts import check_index_parts
 from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs, TargetTable
-from simulator.tidb.ddl.type_changes import check_change, needs_reorganization
 from simulator.tidb.errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, IndexColumn, Table
-from simulator.tidb.model.types import family, is_text
+from simulator.tidb.model.types import (
+    bare_name,
+    can_reorganize,
+    family,
+    is_convertible,
+    is_text,
+    needs_reorganization,
+    type_arguments,
+)
 
 REFUSED_OPTIONS = {
     "primary": "can't change column constraint (PRIMARY KEY)",
@@ -44,6 +51,16 @@ REFUSED_OPTIONS = {
     "references": "Unsupported modify column: can't modify with references",
     "check": "Unsupported modify column: can't modify with check",
 }
+
+KEPT_CHARSETS = {("utf8", "utf8mb4"), ("utf8", "utf8"), ("utf8mb4", "utf8mb4"), ("latin1", "utf8mb4")}
+"""Changes of charsets that do not rewrite the rows."""
+
+ALIKE = (
+    ("utf8mb4_general_ci", "utf8_general_ci"),
+    ("utf8mb4_unicode_ci", "utf8_unicode_ci"),
+    ("utf8mb4_bin", "utf8_bin", "latin1_bin"),
+)
+"""Collations of the same order."""
 
 
 def modify_column(spec: syntax.ModifyColumn, alteration: Alteration) -> SubJobs:
@@ -150,6 +167,43 @@ def check_redefined(old: Column, new: Column, target: TargetTable, session: Sess
     if table.ttl and table.ttl.column.lower() == old.name.lower() and family(new.type) not in ("date", "datetime"):
         raise tidb_error("ddl:8148", new.name)
     check_auto_random(old, new, primary and table.clustered)
+
+
+def check_change(before: Column, after: Column, primary: bool, indexed: bool) -> None:
+    """Raise DdlError for a change that TiDB does not support.
+
+    `primary` is whether the column is part of the primary key, `indexed` whether it is in any index.
+    """
+    old, new = before.type, after.type
+    if not is_convertible(old, new):
+        texts = [bare_name(type) + type_arguments(type) for type in (old, new)]
+        change = f"change from original type {texts[0]} to {texts[1]} is currently unsupported yet"
+        raise unsupported_error(f"modify column: [ddl:8200]Unsupported modify column: {change}")
+    reorganized = can_reorganize(old, new)
+    if primary and (reorganized or needs_reorganization(old, new)):
+        raise unsupported_error("modify column: this column has primary key flag")
+    if reorganized and "gbk" not in (old.charset, new.charset):
+        return
+    if indexed and not order_alike(old.collation, new.collation):
+        raise unsupported_error(
+            f"modifying collation of column '{before.name.lower()}' from"
+            f" '{old.collation}' to '{new.collation}' when index is defined on it."
+        )
+    check_charset(old.charset, old.collation, new.charset, new.collation)
+
+
+def check_charset(charset: str, collation: str, to_charset: str, to_collation: str) -> None:
+    """Raise DdlError for an unsupported change of charset or collation (checkModifyCharsetAndCollation)."""
+    if (charset, to_charset) in KEPT_CHARSETS:
+        return
+    if charset != to_charset:
+        raise unsupported_error(f"modify charset from {charset} to {to_charset}")
+    if collation != to_collation:
+        raise unsupported_error(f"modify change collate from {collation} to {to_collation}")
+
+
+def order_alike(collation: str, other: str) -> bool:
+    return collation == other or any(collation in group and other in group for group in ALIKE)
 
 
 def check_position(old: Column, place: syntax.ColumnPosition | None, table: Table) -> None:

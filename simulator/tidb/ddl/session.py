@@ -173,14 +173,14 @@ Drop = Callable[[Catalog, syntax.TableName], Catalog | None]
 
 
 def drop_each(
-    names: Iterable[syntax.TableName], drop: Drop, job: Job, unknown: str, if_exists: bool, session: Session
+    names: Iterable[syntax.TableName], drop: Drop, job: Job, unknown: str, session: Session
 ) -> ExecutionResult:
-    """Drop tables, views or sequences one by one, each with a job of its own.
+    """Drop tables, views or sequences one by one, each with a job of its own, which is `job` with its name.
 
-    `job` lacks the name of the object. Unknown names are an error (`unknown` lists them) after all others are dropped, or
-    a note each.
+    Unknown names are an error (`unknown` lists them) after all others are dropped, or with IF EXISTS a note each.
     Another error leaves those dropped that come before it (TiDB: pkg/ddl/executor.go, dropTableObject).
     """
+    assert isinstance(job.statement, syntax.DropTable | syntax.DropView | syntax.DropSequence)
     jobs, missing, catalog, error = [], [], session.catalog, None
     for name in map(session.qualified_name, names):
         if catalog is not None:
@@ -194,11 +194,12 @@ def drop_each(
                 continue
             catalog = behind
         jobs.append(job.with_object(*session.existing_name(name)))
-    if if_exists:
-        notes = tuple(f"{tidb_error(unknown, name).text}: no job" for name in missing)
-        return ExecutionResult(tuple(jobs), notes, catalog, error)
-    listed = tidb_error(unknown, ",".join(missing)) if missing else None
-    return ExecutionResult(tuple(jobs), (), catalog, error or listed)
+    notes: tuple[str, ...] = ()
+    if job.statement.if_exists:
+        notes = tuple(f"{tidb_error(unknown, text).text}: no job" for text in missing)
+    elif missing and error is None:
+        error = tidb_error(unknown, ",".join(missing))
+    return ExecutionResult(tuple(jobs), notes, catalog, error)
 
 
 @dataclass(frozen=True)

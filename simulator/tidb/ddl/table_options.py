@@ -21,9 +21,9 @@ from simulator.tidb.ddl.catalog import Catalog, build_catalog, check_placement_p
 from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.ddl.grammar import ENGINES, has_soft_delete_options, read_syntax
 from simulator.tidb.ddl.index_parts import check_index_parts
+from simulator.tidb.ddl.modify_columns import check_charset, order_alike
 from simulator.tidb.ddl.session import Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.table_definitions import STORED_OPTIONS, build_ttl
-from simulator.tidb.ddl.type_changes import check_charset, order_alike
 from simulator.tidb.errors import auto_random_error, converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import INTERNAL_COLUMNS, ORIGIN_TS, SOFT_DELETE_TIME, Column, SoftDelete, Table
 from simulator.tidb.model.types import (

@@ -15,14 +15,13 @@ from simulator.errors import SqlError
 from simulator.tidb.datums.cast import cast_value, changed_datum
 from simulator.tidb.datums.kinds import CastProblem, Datum, Mode, cell_datum, datum_text
 from simulator.tidb.ddl.column_definitions import FromColumn, FromExpression, find_column_sources
-from simulator.tidb.ddl.type_changes import needs_reorganization
 from simulator.tidb.engine import CommittedTransaction
 from simulator.tidb.engine.context import StatementContext, local_timestamp, now_text
 from simulator.tidb.engine.session import table_changes
 from simulator.tidb.engine.writes.assign import generated_values, index_values
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Cells, Column, Index, Table, visible_columns
-from simulator.tidb.model.types import ColumnType, family
+from simulator.tidb.model.types import ColumnType, family, needs_reorganization
 from simulator.tidb.storage.row_keys import RowKey, array_keys, entries_of, entry_keys, shown_key
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, Layout, TableRows, Version
 from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of

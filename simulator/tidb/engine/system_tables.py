@@ -11,10 +11,9 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
-from simulator.tidb.ddl.catalog import DatabaseInfo, object_key
+from simulator.tidb.ddl.catalog import DatabaseInfo, object_key, sequence_limits
 from simulator.tidb.ddl.create_table_text import list_members
 from simulator.tidb.ddl.defaults import stored_partitioning
-from simulator.tidb.ddl.views_and_sequences import sequence_limits
 from simulator.tidb.engine import COLLATION_IDS, system_columns
 from simulator.tidb.engine.context import StatementContext, shown_variable
 from simulator.tidb.engine.settings import Process, SqlSession

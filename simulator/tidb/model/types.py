@@ -1,4 +1,4 @@
-"""TiDB's column types: codes, names, sizes and families; character sets and collations.
+"""TiDB's column types: codes, names, sizes, families, changes of them; character sets and collations.
 
 Everything that depends only on a type is in TYPES. The name of a collation begins with the name of its character set
 (TiDB: pkg/parser/charset/charset.go).
@@ -229,3 +229,86 @@ def resolve_charset_and_collation(
             f"{where}: collation {collation_name!r} is not one of character set {charset_name!r}", number=1253
         )
     return name, canonical_collation(collation_name)
+
+
+# -- changes of types (TiDB v8.5: pkg/types/field_type.go, CheckModifyTypeCompatible; pkg/ddl/modify_column.go) --------
+
+
+TEXTUAL = ("string", "text")
+TO_BIT = ("date", "datetime", "time", "year", *TEXTUAL, "json")
+TO_MEMBERS = ("date", "datetime", "time", "year", "decimal", "float", "json", "bit")
+TO_TIME = ("enum", "set", "bit", "decimal", "float")
+"""Families whose values TiDB does not convert to a BIT, to an ENUM or SET, to a DATE or DATETIME."""
+
+
+def is_convertible(old: ColumnType, new: ColumnType) -> bool:
+    """Return whether TiDB can convert values of one type to the other (checkTypeChangeSupported)."""
+    old_family, new_family = family(old), family(new)
+    if old.name == new.name:
+        return True
+    if new_family == "bit" and old_family in TO_BIT or new_family in ("enum", "set") and old_family in TO_MEMBERS:
+        return False
+    if new_family in ("date", "datetime") and old_family in TO_TIME:
+        return False
+    if new_family == "time" and old_family in ("enum", "set", "bit"):
+        return False
+    return "vector" not in (old_family, new_family) or old_family in TEXTUAL
+
+
+def can_reorganize(old: ColumnType, new: ColumnType) -> bool:
+    """Return whether TiDB may rewrite the rows for another charset (CheckModifyTypeCompatible)."""
+    kind = family(old)
+    if old.name != new.name and not (kind in TEXTUAL and family(new) in TEXTUAL or kind == family(new) == "integer"):
+        return True
+    if kind in ("enum", "set", "decimal", "integer"):
+        return needs_reorganization(old, new)
+    if {old.name, new.name} == {"char", "varchar"}:
+        return True
+    length = field_length(new)
+    if old.name == new.name == "char" and is_binary(old) and is_binary(new) and length != field_length(old):
+        return True
+    return 0 < length < field_length(old) or 0 < new.decimal < old.decimal or old.unsigned != new.unsigned
+
+
+def needs_reorganization(old: ColumnType, new: ColumnType) -> bool:
+    """Return whether TiDB rewrites the rows (needChangeColumnData)."""
+    old_family, new_family = family(old), family(new)
+    if old.name == new.name:
+        return _same_name_needs_reorganization(old, new)
+    if {old.name, new.name} == {"char", "varchar"}:
+        return True
+    if old_family in TEXTUAL and new_family in TEXTUAL:
+        return is_narrower(old, new)
+    if old_family == new_family == "integer":
+        return TYPES[new.name].length < TYPES[old.name].length or old.unsigned != new.unsigned
+    return True
+
+
+def _same_name_needs_reorganization(old: ColumnType, new: ColumnType) -> bool:
+    kind = family(old)
+    if kind == "decimal":
+        return (old.length, old.decimal, old.unsigned) != (new.length, new.decimal, new.unsigned)
+    if kind in ("enum", "set"):
+        return new.elements[: len(old.elements)] != old.elements
+    if kind == "integer":
+        return old.unsigned != new.unsigned
+    if old.name == "char" and is_binary(old):
+        return old.length != new.length
+    if kind == "vector":
+        return new.length >= 0 and old.length != new.length
+    return is_narrower(old, new)
+
+
+def is_narrower(old: ColumnType, new: ColumnType) -> bool:
+    """Return whether the new type has fewer characters or digits, or another sign."""
+    length = field_length(new)
+    return length > 0 and (length < field_length(old) or new.decimal < old.decimal) or old.unsigned != new.unsigned
+
+
+def field_length(type: ColumnType) -> int:
+    """Return TiDB's flen."""
+    if type.length >= 0:
+        return type.length
+    fraction = type.decimal + 1 if type.decimal > 0 else 0
+    lengths = {"float": 12, "double": 22, "date": 10, "time": 10 + fraction}
+    return lengths.get(type.name, 19 + fraction if family(type) == "datetime" else -1)

@@ -20,8 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from simulator.tidb.ddl.catalog import SequenceInfo
-from simulator.tidb.ddl.views_and_sequences import SequenceLimits, sequence_limits
+from simulator.tidb.ddl.catalog import SequenceInfo, SequenceLimits, sequence_limits
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import Column, Table, cached_by_table
 from simulator.tidb.syntax.definitions import TableOption
