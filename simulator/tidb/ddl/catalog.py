@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec import structs
+
 from simulator.errors import DdlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions import parse_or_none
@@ -270,6 +272,12 @@ def find_index(table: Table, name: str) -> Index | None:
     return next((index for index in (*table.indexes, *table.columnar_indexes) if index.name.lower() == lowered), None)
 
 
+def resolve_part(part: syntax.KeyPart, table: Table) -> syntax.KeyPart:
+    """Return a part of a key with its column spelled as in the table."""
+    column = find_column(table, part.column) if part.column else None
+    return structs.replace(part, column=column.name) if column else part
+
+
 def part_names(index: Index) -> tuple[str, ...]:
     """Return the names of the columns of an index in lower case."""
     return lower_names(part.name for part in index.columns)
@@ -365,18 +373,14 @@ def check_sequence(sequence: SequenceInfo) -> SequenceInfo:
     validateSequenceOptions)."""
     given, limits = dict(sequence.options), sequence_limits(sequence)
     step = abs(limits.increment)
-    caches = _last(sequence, "CACHE", "NOCACHE") == "CACHE"
-    if (
-        given.get("INCREMENT BY") == 0
-        or caches
-        and limits.cache <= 0
-        or not (
-            limits.least <= limits.start <= limits.most
-            and limits.least < limits.most < 2**63 - 1
-            and limits.least > -(2**63)
-            and limits.cache < (2**63 - 1 - step) // step
-        )
-    ):
+    is_valid = (
+        given.get("INCREMENT BY") != 0
+        and (limits.cache > 0 or _last(sequence, "CACHE", "NOCACHE") != "CACHE")
+        and limits.least <= limits.start <= limits.most
+        and -(2**63) < limits.least < limits.most < 2**63 - 1
+        and limits.cache < (2**63 - 1 - step) // step
+    )
+    if not is_valid:
         raise tidb_error("schema:4136", sequence.schema, sequence.name)
     return sequence
 

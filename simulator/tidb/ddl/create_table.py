@@ -1,7 +1,8 @@
 """CREATE TABLE and CREATE TABLE … LIKE.
 
 Checks are in TiDB's order, since the first that fails gives the error; a taken name comes after the definition (TiDB:
-pkg/ddl/ddl_api.go, CreateTable; later pkg/ddl/create_table.go).
+pkg/ddl/ddl_api.go, CreateTable, BuildTableInfoWithStmt, checkTableInfoValidWithStmt, checkTableInfoValidExtra; later
+pkg/ddl/create_table.go).
 """
 
 from __future__ import annotations
@@ -13,19 +14,39 @@ from msgspec import structs
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
-from simulator.tidb.ddl import table_checks as checks
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_table
+from simulator.tidb.ddl.alter_columns import MAX_COLUMNS
+from simulator.tidb.ddl.catalog import (
+    Catalog,
+    DatabaseInfo,
+    check_length,
+    check_placement_policy,
+    column_names,
+    first_repeated,
+    qualified_names,
+    with_table,
+)
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.checks import check_name_is_free, check_new_checks, copy_checks
+from simulator.tidb.ddl.column_definitions import (
+    MAX_COMMENT_BYTES,
+    check_charset_name,
+    check_collation,
+    check_definition,
+)
+from simulator.tidb.ddl.expressions import check_generated_functions
 from simulator.tidb.ddl.foreign_keys import check_parent, check_reference, referring_keys
 from simulator.tidb.ddl.grammar import check_grammar
+from simulator.tidb.ddl.indexes import MAX_KEYS
+from simulator.tidb.ddl.key_checks import check_keys
+from simulator.tidb.ddl.key_definitions import all_keys
 from simulator.tidb.ddl.partitioning import new_partitioning, rewrite_statement
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, TargetTable
 from simulator.tidb.ddl.table_definitions import DEFAULT_CHARSET, build_table
 from simulator.tidb.ddl.table_options import NOT_TEMPORARY, check_ttl, settings, with_soft_deletes
-from simulator.tidb.errors import converting_errors, tidb_error, unsupported_error
+from simulator.tidb.errors import auto_random_error, converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
+from simulator.tidb.model.types import CHARSETS
 from simulator.tidb.parser.ddl.databases_and_tables import parse_create_table
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
@@ -60,7 +81,7 @@ def create_table(statement: syntax.CreateTable, text: str, session: Session) -> 
             return session.without_jobs(f"Table '{'.'.join(session.existing_name(written))}' already exists: no job")
         raise tidb_error("schema:1050", ".".join(written))
     if statement.like is None:
-        checks.check_limits(statement, table)
+        check_limits(statement, table)
     for check in table.checks if session.check_constraints else ():
         check_name_is_free(check.name, table, catalog)
     if statement.temporary == "local":
@@ -111,20 +132,18 @@ def build_new_table(
     checkTableInfoValidWithStmt)."""
     if definition.like is not None:
         return copy_table(catalog, definition, database.name, session)
-    charset = checks.check_charset(definition, (database.charset, database.collation), session)
-    checks.check_columns(definition, charset, session)
-    checks.check_keys(definition, charset, database.name, session)
-    checks.check_options(definition, session)
-    checks.check_same_names(definition)
+    charset = check_charset(definition, (database.charset, database.collation), session)
+    check_columns(definition, charset, session)
+    check_keys(definition, charset, database.name, session)
+    check_options(definition, session)
+    check_same_names(definition)
     definitions = definition.partitioning.definitions if definition.partitioning else ()
     check_placement_policy(
         catalog, [*definition.options, *(option for definition in definitions for option in definition.options)]
     )
     with converting_errors("ddl:1105"):
         table = build_table(
-            structs.replace(definition, schema="", partitioning=None),
-            database.name,
-            text,
+            structs.replace(definition, schema=database.name, partitioning=None),
             text,
             (database.charset, database.collation),
             session.clustered_index,
@@ -136,7 +155,7 @@ def build_new_table(
     if partitioning and table.temporary:
         raise tidb_error("ddl:1562")
     table = replace(table, partitioning=partitioning)
-    checks.check_generated_columns(definition, database.name)
+    check_generated_columns(definition, database.name)
     if table.ttl is not None and table.temporary:
         raise tidb_error("ddl:8151")
     if table.ttl is not None:
@@ -150,9 +169,9 @@ def build_new_table(
 
 def check_unknown(definition: syntax.CreateTable, session: Session) -> None:
     if definition.like is None:
-        charset = checks.check_charset(definition, DEFAULT_CHARSET, session)
-        checks.check_columns(definition, charset, session)
-        checks.check_keys(definition, charset, "", session)
+        charset = check_charset(definition, DEFAULT_CHARSET, session)
+        check_columns(definition, charset, session)
+        check_keys(definition, charset, "", session)
 
 
 def copy_table(catalog: Catalog, definition: syntax.CreateTable, schema: str, session: Session) -> Table:
@@ -191,7 +210,7 @@ def check_copied(definition: syntax.CreateTable, model: Table) -> None:
         raise tidb_error("ddl:1562")
     if options.get("SHARD_ROW_ID_BITS", "0").strip("0"):
         raise tidb_error("planner:8006", "shard_row_id_bits")
-    checks.check_on_commit(definition)
+    check_on_commit(definition)
 
 
 def check_children(table: Table, catalog: Catalog) -> None:
@@ -199,3 +218,159 @@ def check_children(table: Table, catalog: Catalog) -> None:
     for child, foreign in referring_keys(catalog, table.schema, table.name):
         if place_of(child.schema, child.name) != place_of(table.schema, table.name):
             check_reference(foreign, child, table)
+
+
+SHARD_BITS, RANGE_BITS = 5, 64
+MOST_SHARD_BITS = 15
+LEAST_RANGE_BITS = 32
+LEAST_BITS = 27
+"""Bits of the incremental part."""
+
+
+def check_charset(definition: syntax.CreateTable, default: tuple[str, str], session: Session) -> tuple[str, str]:
+    """Return the charset and collation of the table, by default those of its database. Raises DdlError (TiDB:
+    GetCharsetAndCollateInTableOption)."""
+    charset, collated = "", ""
+    for option in definition.options:
+        if option.default:
+            continue
+        if option.name == "CHARSET":
+            check_charset_name(option.value, session)
+            if charset and charset != option.value:
+                raise tidb_error("ddl:1302", charset, option.value)
+            charset, collated = option.value, collated or CHARSETS[option.value][0]
+        elif option.name == "COLLATE":
+            charset_of_collation = option.value.partition("_")[0]
+            check_collation(option.value)
+            check_charset_name(charset_of_collation, session)
+            if charset and charset != charset_of_collation:
+                raise tidb_error("ddl:1253", option.value, charset)
+            charset, collated = charset_of_collation, option.value
+    return (charset, collated) if charset else default
+
+
+def check_columns(definition: syntax.CreateTable, charset: tuple[str, str], session: Session) -> None:
+    primary = {part.column.lower() for key in definition.keys if key.kind == "primary" for part in key.parts}
+    for column in definition.columns:
+        check_definition(column, charset, session, column.name.lower() in primary)
+
+
+def check_on_commit(definition: syntax.CreateTable) -> None:
+    if definition.temporary == "global" and not definition.on_commit_delete:
+        raise error_with_text("ddl:8200", "TiDB doesn't support ON COMMIT PRESERVE ROWS for now")
+
+
+def check_options(definition: syntax.CreateTable, session: Session) -> None:
+    """Check table options (TiDB: setTemporaryType, setTableAutoRandomBits, handleTableOptions)."""
+    check_on_commit(definition)
+    handle = handle_key(definition)
+    check_auto_random(definition, handle)
+    options = {option.name: option.value for option in definition.options}
+    for option in definition.options:
+        if option.name == "SHARD_ROW_ID_BITS" and option.value.strip("0") and handle is not None:
+            raise unsupported_error("shard_row_id_bits for table with primary key as row id")
+        if option.name == "PRE_SPLIT_REGIONS" and definition.temporary:
+            raise tidb_error("planner:8006", "pre split regions")
+        if option.name == "AUTO_ID_CACHE" and int(option.value) >= 1 << 63:
+            raise error_with_text("ddl:1105", "table option auto_id_cache overflows int64")
+        if option.name in ("TTL_ENABLE", "TTL_JOB_INTERVAL") and "TTL" not in options:
+            raise tidb_error("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in options else "TTL_JOB_INTERVAL")
+    if session.is_strict and len(options.get("COMMENT", "").encode()) > 2 * MAX_COMMENT_BYTES:
+        raise tidb_error("ddl:1628", definition.name.lower())
+
+
+def handle_key(definition: syntax.CreateTable) -> syntax.KeyDefinition | None:
+    return next(
+        (key for key in all_keys(definition) if key.kind == "primary" and key.options.clustered is not False), None
+    )
+
+
+def check_generated_columns(definition: syntax.CreateTable, schema: str) -> None:
+    """Check the expressions of generated columns, which may depend on earlier generated columns only (TiDB:
+    checkGeneratedColumn, verifyColumnGeneration)."""
+    places = {column.name.lower(): place for place, column in enumerate(definition.columns)}
+    counting = next((column.name.lower() for column in reversed(definition.columns) if column.auto_increment), "")
+    depends = {}
+    for column in definition.columns:
+        if column.generated:
+            expression = column.text("generated")
+            check_generated_functions(column.name, expression)
+            check_names(expression, schema, definition.name)
+            depends[column.name.lower()] = column_names(expression)
+    for name, needed in depends.items():
+        if counting in needed:
+            raise tidb_error("ddl:3109", name)
+    for name, needed in depends.items():
+        for other in sorted(needed):
+            if other not in places:
+                raise tidb_error("ddl:1054", other, "generated column function")
+            if other in depends and places[other] >= places[name]:
+                raise tidb_error("ddl:3107")
+
+
+def check_names(expression: str, schema: str, table: str) -> None:
+    """Raise DdlError for a column name qualified with another table (TiDB: findDependedColumnNames)."""
+    for parts in qualified_names(expression):
+        if len(parts) > 2 and parts[-3].lower() != schema.lower():
+            raise tidb_error("ddl:1102", parts[-3])
+        if len(parts) > 1 and parts[-2].lower() != table.lower():
+            raise tidb_error("ddl:1103", parts[-2])
+
+
+def check_limits(definition: syntax.CreateTable, table: Table) -> None:
+    """Raise DdlError for long names and too many columns or keys (TiDB: checkTableInfoValidExtra)."""
+    check_length(definition.name)
+    for column in definition.columns:
+        check_length(column.name)
+    hidden = sum(bool(part.expression) for index in table.indexes for part in index.columns)
+    if len(table.columns) + hidden > MAX_COLUMNS:
+        raise tidb_error("ddl:1117")
+    if len(table.indexes) > MAX_KEYS:
+        raise tidb_error("ddl:1069", MAX_KEYS)
+    if any(index.primary and not index.visible for index in table.indexes):
+        raise tidb_error("ddl:3522")
+
+
+def check_same_names(definition: syntax.CreateTable) -> None:
+    if name := first_repeated(column.name for column in definition.columns):
+        raise tidb_error("schema:1060", name)
+
+
+def check_auto_random(definition: syntax.CreateTable, handle: syntax.KeyDefinition | None) -> None:
+    """Raise DdlError 8216; `handle` is the clustered primary key (TiDB: setTableAutoRandomBits; pkg/meta/autoid)."""
+    for column in definition.columns:
+        option = column.option("auto_random")
+        if option is None:
+            continue
+        if column.type.name != "bigint":
+            raise auto_random_error(
+                f"auto_random option must be defined on `bigint` column, but not on `{column.type.name}` column"
+            )
+        if handle is None:
+            raise auto_random_error("auto_random is only supported on the tables with clustered primary key")
+        if handle.parts[0].column.lower() != column.name.lower():
+            raise auto_random_error(f"column '{column.name}' must be the first column in primary key")
+        if column.auto_increment:
+            raise auto_random_error("auto_random is incompatible with auto_increment")
+        if column.default is not None:
+            raise auto_random_error("auto_random is incompatible with default")
+        check_bits(column, option.numbers)
+
+
+def check_bits(column: syntax.ColumnDefinition, numbers: tuple[int, ...]) -> None:
+    shard = numbers[0] if numbers else SHARD_BITS
+    bits = numbers[1] if len(numbers) > 1 else RANGE_BITS
+    if shard == 0:
+        raise auto_random_error("the value of auto_random should be positive")
+    if shard > MOST_SHARD_BITS:
+        raise auto_random_error(
+            f"max allowed auto_random shard bits is {MOST_SHARD_BITS}, but got {shard} on column `{column.name}`"
+        )
+    if not LEAST_RANGE_BITS <= bits <= RANGE_BITS:
+        raise auto_random_error(
+            f"auto_random range bits must be between {LEAST_RANGE_BITS} and {RANGE_BITS}, but got {bits}"
+        )
+    if bits - shard - (not column.type.unsigned) < LEAST_BITS:
+        raise auto_random_error(
+            "auto_random ID space is too small, please decrease the shard bits or increase the range bits"
+        )

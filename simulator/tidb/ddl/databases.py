@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from msgspec import structs
+
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import (
@@ -313,7 +315,8 @@ def repair_table(statement: syntax.RepairTable, text: str, session: Session) -> 
     def change(catalog: Catalog) -> Catalog:
         table = existing_table(catalog, *session.qualified_name(statement.table))
         with converting_errors("ddl:1105"):
-            new = build_table(statement.definition, table.schema, text, text, literal=session.release.literal_defaults)
+            definition = structs.replace(statement.definition, schema=statement.definition.schema or table.schema)
+            new = build_table(definition, text, literal=session.release.literal_defaults)
         return with_table(without_table(catalog, table), new)
 
     job = Job(Action.REPAIR_TABLE, text, statement, *session.existing_name(statement.table))

@@ -19,10 +19,10 @@ from simulator.tidb.ddl.catalog import (
     generation_columns,
     last_index_id,
     lower_names,
+    resolve_part,
     with_tables,
 )
 from simulator.tidb.ddl.catalog import object_key as place_of
-from simulator.tidb.ddl.index_parts import resolve_part
 from simulator.tidb.ddl.key_definitions import build_foreign_key
 from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs, TargetTable
 from simulator.tidb.errors import tidb_error

@@ -17,10 +17,11 @@ from simulator.tidb.ddl.catalog import (
     find_index,
     last_index_id,
     partitioning_columns,
+    resolve_part,
 )
 from simulator.tidb.ddl.checks import add_check, drop_check
 from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
-from simulator.tidb.ddl.index_parts import check_parts, resolve_part
+from simulator.tidb.ddl.key_checks import check_parts
 from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS, build_index, numbered_names, with_not_null
 from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error

@@ -40,12 +40,7 @@ INDEX_KINDS = ("primary", "unique", "key", *COLUMNAR_KINDS)
 
 
 def build_keys(
-    definition: syntax.CreateTable,
-    columns: tuple[Column, ...],
-    names: dict[str, str],
-    text: str,
-    schema: str,
-    clustered_index: str,
+    definition: syntax.CreateTable, columns: tuple[Column, ...], names: dict[str, str], text: str, clustered_index: str
 ) -> TableKeys:
     """Return the keys of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
     keys = all_keys(definition)
@@ -68,7 +63,7 @@ def build_keys(
         primary_key,
         clustered,
         tuple(index for index in indexes if index.id in columnar),
-        build_foreign_keys(indexed, schema),
+        build_foreign_keys(indexed, definition.schema),
         len(indexes),
     )
 

@@ -31,7 +31,7 @@ from simulator.tidb.ddl.column_definitions import (
     column_default,
 )
 from simulator.tidb.ddl.foreign_keys import referring_keys
-from simulator.tidb.ddl.index_parts import check_index_parts
+from simulator.tidb.ddl.key_checks import check_index_parts
 from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs, TargetTable
 from simulator.tidb.errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, IndexColumn, Table

@@ -8,6 +8,7 @@ with line and column.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
@@ -45,14 +46,12 @@ DEFAULT_SHARD_BITS, RANGE_BITS = 5, 64
 
 def build_table(
     definition: syntax.CreateTable,
-    schema: str,
     text: str,
-    statement: str,
     default: tuple[str, str] = DEFAULT_CHARSET,
     clustered_index: str = "ON",
     literal: Collection[str] = (),
 ) -> Table:
-    """Return the table of a CREATE TABLE. Raises SchemaError.
+    """Return the table of a CREATE TABLE that names its schema, with `text` as its statement. Raises SchemaError.
 
     Positions point into `text`; `default` is the charset and collation of the database, and `literal` the release's
     `literal_defaults`.
@@ -65,10 +64,10 @@ def build_table(
         for number, column in enumerate(definition.columns, 1)
     )
     names = column_names(columns, definition, text)
-    keys = build_keys(definition, columns, names, text, definition.schema or schema, clustered_index)
+    keys = build_keys(definition, columns, names, text, clustered_index)
     partitioning = build_partitioning(definition.partitioning, names, keys.primary_key, text)
     return Table(
-        schema=definition.schema or schema,
+        schema=definition.schema,
         name=definition.name,
         columns=keys.columns,
         indexes=keys.indexes,
@@ -78,7 +77,7 @@ def build_table(
         charset=charset[0],
         collation=charset[1],
         comment=options.get("COMMENT", ""),
-        statement=statement,
+        statement=text,
         foreign_keys=keys.foreign_keys,
         ttl=build_ttl(options),
         columnar_indexes=keys.columnar_indexes,
@@ -310,6 +309,7 @@ def check_members(type: ColumnType, row: TypeInfo, where: str) -> None:
 
 
 SOFT_DELETE_OPTIONS = re.compile(r"(?:\s*/\*T!\[(?:softdelete|active_active)\].*?\*/)+", re.DOTALL)
+"""Options behind a statement, which only a TiDB with SOFTDELETE reads."""
 
 CACHED_TABLES = 1 << 16
 """Cached tables: two snapshots of a database define most of their tables with the same text."""
@@ -334,25 +334,19 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
 
     SET, USE, DROP, CREATE DATABASE and the like are skipped; other statements raise SchemaError.
     """
+    tables = []
     try:
-        return tuple(
-            build_table(
-                parse_tokens(text, tokens, _parse_complete_table),
-                schema,
-                text,
-                statement_text(text, tokens) + _options_behind(text, tokens[-1].end + 1),
-            )
-            for tokens in split_tokens(tokenize(text))
-            if not begins_with(text, tokens, begins_other_statement)
-        )
+        for tokens in split_tokens(tokenize(text)):
+            if begins_with(text, tokens, begins_other_statement):
+                continue
+            definition = parse_tokens(text, tokens, _parse_complete_table)
+            table = build_table(replace(definition, schema=definition.schema or schema), text)
+            options = SOFT_DELETE_OPTIONS.match(text, tokens[-1].end + 1)
+            statement = statement_text(text, tokens) + (options[0] if options else "")
+            tables.append(dataclasses.replace(table, statement=statement))
     except RecursionError:
         raise SchemaError(TOO_DEEP) from None
-
-
-def _options_behind(text: str, end: int) -> str:
-    """Return the options behind a statement that only a TiDB with SOFTDELETE reads."""
-    options = SOFT_DELETE_OPTIONS.match(text, end)
-    return options[0] if options else ""
+    return tuple(tables)
 
 
 def _parse_complete_table(parser: Cursor) -> syntax.CreateTable:

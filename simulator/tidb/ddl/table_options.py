@@ -20,7 +20,7 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, build_catalog, check_placement_policy, existing_column
 from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.ddl.grammar import ENGINES, has_soft_delete_options, read_syntax
-from simulator.tidb.ddl.index_parts import check_index_parts
+from simulator.tidb.ddl.key_checks import check_index_parts
 from simulator.tidb.ddl.modify_columns import check_charset, order_alike
 from simulator.tidb.ddl.session import Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.table_definitions import STORED_OPTIONS, build_ttl

@@ -1,4 +1,4 @@
-"""The parts of keys: their checks in TiDB's order.
+"""Checks of keys, those of a new table and the parts of any key, in TiDB's order.
 
 Sources: tidb pkg/ddl/index.go, buildIndexColumns, checkIndexColumn, BuildHiddenColumnInfo (before:
 pkg/ddl/ddl_api.go).
@@ -6,16 +6,25 @@ pkg/ddl/ddl_api.go).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from msgspec.structs import replace
+from collections.abc import Iterable, Sequence
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, column_names, existing_column, find_column, qualified_names
+from simulator.tidb.ddl.catalog import (
+    MAX_NAME_LENGTH,
+    check_length,
+    column_names,
+    existing_column,
+    find_column,
+    qualified_names,
+)
+from simulator.tidb.ddl.column_definitions import MAX_COMMENT_BYTES
 from simulator.tidb.ddl.expressions import check_key_functions, parse_or_none
+from simulator.tidb.ddl.foreign_keys import check_new_foreign_key
 from simulator.tidb.ddl.grammar import check_parts_grammar
-from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS
-from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS, INDEX_KINDS, all_keys, key_names, with_not_null
+from simulator.tidb.ddl.session import Session
+from simulator.tidb.ddl.table_definitions import build_column
+from simulator.tidb.errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, IndexColumn, Table
 from simulator.tidb.model.types import CHARSETS, ColumnType, family, is_text
@@ -28,9 +37,87 @@ LENGTH_PRESERVING_FUNCTIONS = ("LOWER", "UPPER", "REVERSE")
 """Functions whose result is as long as their argument."""
 
 
-def resolve_part(part: syntax.KeyPart, table: Table) -> syntax.KeyPart:
-    column = find_column(table, part.column) if part.column else None
-    return replace(part, column=column.name) if column else part
+def check_keys(definition: syntax.CreateTable, charset: tuple[str, str], schema: str, session: Session) -> None:
+    """Check the names of keys, then keys of the table, then keys of columns (TiDB: checkConstraintNames,
+    BuildTableInfo)."""
+    keys = all_keys(definition)
+    check_constraint_names(keys)
+    names = key_names(keys)
+    with converting_errors("ddl:1105"):
+        columns = tuple(build_column(column, charset, "") for column in definition.columns)
+    primary = {part.column.lower() for key in keys if key.kind == "primary" for part in key.parts}
+    columns = with_not_null(columns, [column.name for column in columns if column.name.lower() in primary])
+    table = Table(schema, definition.name, columns, temporary=definition.temporary)
+    foreign: list[str] = []
+    for key in keys:
+        if key.kind == "foreign":
+            foreign.append(key.name.lower() or f"fk_{len(foreign) + 1}")
+            if foreign[-1] in foreign[:-1]:
+                raise tidb_error("schema:1215")
+            check_new_foreign_key(key, len(foreign), table)
+        else:
+            check_key(key, names[id(key)], table, session)
+    used_names = {names[id(key)].lower() for key in keys if key.kind != "foreign"}
+    check_foreign_indexes(keys, used_names, table)
+
+
+def check_constraint_names(keys: Sequence[syntax.KeyDefinition]) -> None:
+    """Raise DdlError for duplicate names (TiDB: checkDuplicateConstraint)."""
+    used_names: dict[bool, set[str]] = {True: set(), False: set()}
+    for key in keys:
+        is_foreign = key.kind == "foreign"
+        if key.name and key.name.lower() in used_names[is_foreign]:
+            raise tidb_error({"foreign": "ddl:1826", "check": "ddl:3822"}.get(key.kind, "ddl:1061"), key.name)
+        used_names[is_foreign].add(key.name.lower())
+
+
+def check_key(key: syntax.KeyDefinition, name: str, table: Table, session: Session) -> None:
+    if key.kind in ("check", "fulltext", "spatial"):
+        return
+    check_expressions(key, table, name)
+    if key.options.clustered is not None and key.kind != "primary":
+        raise error_with_text("ddl:8200", "CLUSTERED/NONCLUSTERED keyword is only supported for primary key")
+    if key.kind == "primary" and check_primary_key(key, table):
+        return
+    if key.kind != "primary":
+        check_length(name)
+    if key.kind in INDEX_KINDS:
+        check_parts(key, table, name, session.is_strict)
+    if session.is_strict and len((key.options.comment or "").encode()) > MAX_COMMENT_BYTES:
+        raise tidb_error("ddl:1688", "PRIMARY" if key.kind == "primary" else name)
+
+
+def check_primary_key(key: syntax.KeyDefinition, table: Table) -> bool:
+    """Check a primary key; return whether it is one clustered integer column, and so no index."""
+    for part in key.parts:
+        if part.expression:
+            raise tidb_error("ddl:3756")
+        column = existing_column(table, part.column, tidb_error("ddl:1072", part.column))
+        if column.generated == "virtual":
+            raise tidb_error("ddl:3106", "Defining a virtual generated column as primary key")
+    clustered = key.options.clustered is not False
+    if clustered and key.options.visible is False:
+        raise tidb_error("ddl:3522")
+    return clustered and len(key.parts) == 1 and column is not None and family(column.type) == "integer"
+
+
+def check_foreign_indexes(keys: Sequence[syntax.KeyDefinition], used_names: set[str], table: Table) -> None:
+    """Check the name and columns of the index that a foreign key gets (TiDB: addIndexForForeignKey)."""
+    indexed = (key.parts for key in keys if key.kind in INDEX_KINDS)
+    beginnings = [tuple(part.column.lower() if part.length < 0 else "" for part in parts) for parts in indexed]
+    for number, key in enumerate((key for key in keys if key.kind == "foreign"), 1):
+        columns = tuple(part.column.lower() for part in key.parts)
+        if any(columns == beginning[: len(columns)] for beginning in beginnings):
+            continue
+        name = key.name or f"fk_{number}"
+        if name.lower() in used_names:
+            raise error_with_text("ddl:1061", f"duplicate key name {name}")
+        check_parts(syntax.KeyDefinition("key", name, key.parts), table)
+        used_names.add(name.lower())
+        beginnings.append(columns)
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
 
 
 def check_parts(key: syntax.KeyDefinition, table: Table, name: str = "", strict: bool = True) -> None:
