@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask, buffers
-from simulator.reader.decode import simple_avro, simple_avro_first
+from simulator.reader.decode import simple_avro
 from simulator.reader.decode.cell_texts import BASE64_BYTES, TEXT, Cell
 from simulator.reader.decode.decoder import (
     ComparableText,
@@ -50,15 +50,13 @@ BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "lo
 STATEMENTS = ("CREATE", "RENAME", "CINDEX", "DINDEX", "ERASE", "TRUNCATE", "ALTER", "QUERY", "DDL")
 """Types of statements; `DDL` is that of all in the first form (7.6)."""
 
-AVRO = (simple_avro, simple_avro_first)
-
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
     try:
         content = decompress_value(value or b"")
     except ValueError:
         return False
-    return any(form.looks_like(content) for form in AVRO) or content[:11] == b'{"version":' and b'"buildTs":' in content
+    return simple_avro.looks_like(content) or content[:11] == b'{"version":' and b'"buildTs":' in content
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
@@ -82,7 +80,7 @@ def _message(value: bytes | None) -> dict[str, Any]:
     if value is None:
         raise ValueError("the value is null")
     content = decompress_value(value)
-    return next((form.read(content) for form in AVRO if form.looks_like(content)), None) or parse(content)
+    return simple_avro.read(content) if simple_avro.looks_like(content) else parse(content)
 
 
 def _told(message: dict[str, Any]) -> TableSchemas:
@@ -195,7 +193,7 @@ def comparable(
 
 def _avro_text(content: bytes, sorts_members: bool) -> str:
     """Return the members of an Avro message as JSON."""
-    message = next(form for form in AVRO if form.looks_like(content)).read(content)
+    message = simple_avro.read(content)
     parts = {
         name: dict(sorted(part.items())) if sorts_members and name in ("data", "old") else part
         for name, part in message.items()
