@@ -21,7 +21,7 @@ import pyarrow.json as pj
 from simulator import limits
 from simulator.errors import ChangefeedError, UserError, uri_without_secrets
 from simulator.files import PARSE_ERRORS, directory_entries, open_file, parse_error_reason, read_text, without_mark
-from simulator.reader.decode.cell_texts import decode_base64
+from simulator.reader.decode.message_bytes import decode_base64
 from simulator.reader.frame import RECORD_SCHEMA, record_batch
 from simulator.sinks.files.directory import SCHEMAS
 from simulator.sinks.schema_registry import RegistrySchemas

@@ -26,7 +26,7 @@ DOORS = {
     "confluent_kafka": ("sinks.kafka.confluent",),
     "crc32c": ("sources.snapshots",),
     "faker": ("generate",),
-    "fastavro": ("reader.decode.avro_schemas",),
+    "fastavro": ("reader.decode.avro",),
     "fsspec": ("files",),
     "kafka": ("sinks.kafka.library",),
     "msgspec": ("tidb", "ticdc.ddl"),

@@ -27,7 +27,7 @@ from support.vectors.files import Vector, vectors
 from simulator.columns.change_frame import DDL, ROW, ints
 from simulator.reader.decode import RowEvent, batches, decode, decoder
 from simulator.reader.decode.batches import StreamDecoder, decode_records, possible_statements
-from simulator.reader.decode.cell_texts import decode_base64
+from simulator.reader.decode.message_bytes import decode_base64
 from simulator.reader.decode.row_images import row_images
 from simulator.reader.frame import RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 from simulator.releases import V8_5

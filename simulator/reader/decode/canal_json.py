@@ -16,10 +16,20 @@ import pyarrow.compute as pc
 
 from simulator import tso
 from simulator.columns.cells import buffers, spans
-from simulator.reader.decode.cell_texts import ASCII, LATIN, TEXT, Cell
 from simulator.reader.decode.decoder import ComparableText, Decoder, JsonColumns, Outline, surrogate_text, zero
 from simulator.reader.decode.json_cuts import FramedEvents, Number, bytes_at, cut
-from simulator.reader.decode.message_bytes import decompress_cells, decompress_value, integer, members, parse, text
+from simulator.reader.decode.message_bytes import (
+    ASCII,
+    LATIN,
+    TEXT,
+    Cell,
+    decompress_cells,
+    decompress_value,
+    integer,
+    members,
+    parse,
+    text,
+)
 from simulator.reader.decode.stream_events import LOST, ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")

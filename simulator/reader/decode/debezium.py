@@ -16,10 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask, buffers, have_at, spans
-from simulator.reader.decode.cell_texts import REAL, SIGNED, TEXT, TRUTH, Cell
 from simulator.reader.decode.decoder import ComparableText, Decoder, JsonColumns, Outline, surrogate_text, zero
 from simulator.reader.decode.json_cuts import CutEvents, FramedEvents, Number, Shared, cut, joined
 from simulator.reader.decode.message_bytes import (
+    REAL,
+    SIGNED,
+    TEXT,
+    TRUTH,
+    Cell,
     Digits,
     decompress_cells,
     decompress_value,

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from simulator.reader.decode.avro_schemas import AvroType, read, record_schema
+from simulator.reader.decode.avro import AvroType, read, record_schema
 from simulator.reader.decode.debezium import payload_event
 from simulator.reader.decode.decoder import ComparableText, Decoder
 from simulator.reader.decode.message_bytes import HEADER, Digits, members, schema_text

@@ -23,9 +23,8 @@ from simulator import tso
 from simulator.columns import row_image
 from simulator.columns.cells import Mask, Places, buffers
 from simulator.columns.change_frame import ROW
-from simulator.reader.decode.cell_texts import Cell, are_utf8
 from simulator.reader.decode.json_cuts import LAST, CutEvents, FramedEvents, words
-from simulator.reader.decode.message_bytes import Digits
+from simulator.reader.decode.message_bytes import Cell, Digits, are_utf8
 from simulator.reader.decode.stream_events import (
     NO_INFO,
     OPERATIONS,

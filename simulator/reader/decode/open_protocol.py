@@ -23,8 +23,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask, Places, buffers, pieces_between, spans, stored_buffers
 from simulator.limits import counted
-from simulator.reader.decode import cell_texts
-from simulator.reader.decode.cell_texts import Cell
+from simulator.reader.decode import message_bytes
 from simulator.reader.decode.decoder import (
     ComparableText,
     Decoder,
@@ -37,6 +36,7 @@ from simulator.reader.decode.decoder import (
 )
 from simulator.reader.decode.json_cuts import CutEvents, FramedEvents, Number, Shared, bytes_at, cut_numbers, words
 from simulator.reader.decode.message_bytes import (
+    Cell,
     decompress_cells,
     decompress_value,
     integer,
@@ -411,13 +411,13 @@ def _value_cell(info: ColumnInfo) -> Cell | None:
     if info.type in ANY_STRINGS and info.flags is None:
         return None
     if info.type in LONG_STRINGS:
-        return cell_texts.BASE64_BYTES if info.binary else cell_texts.BASE64_TEXT
+        return message_bytes.BASE64_BYTES if info.binary else message_bytes.BASE64_TEXT
     if info.binary:
-        return cell_texts.QUOTED
+        return message_bytes.QUOTED
     if info.type in INTEGERS:
         unsigned = info.type in NEVER_SIGNED or (info.flags or 0) & UNSIGNED
-        return cell_texts.UNSIGNED if unsigned else cell_texts.SIGNED
-    return cell_texts.REAL if info.type in REALS else cell_texts.TEXT
+        return message_bytes.UNSIGNED if unsigned else message_bytes.SIGNED
+    return message_bytes.REAL if info.type in REALS else message_bytes.TEXT
 
 
 COLUMNS = JsonColumns(events=events, cut=_cut, outline=_outline, rows=("key", ('"t":1}', '"t":1,', '"t":3}')))

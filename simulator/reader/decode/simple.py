@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask, buffers
 from simulator.reader.decode import simple_avro
-from simulator.reader.decode.cell_texts import BASE64_BYTES, TEXT, Cell
 from simulator.reader.decode.decoder import (
     ComparableText,
     Decoder,
@@ -31,7 +30,16 @@ from simulator.reader.decode.decoder import (
     zero,
 )
 from simulator.reader.decode.json_cuts import FramedEvents, Number, bytes_at, cut
-from simulator.reader.decode.message_bytes import decompress_cells, decompress_value, members, parse, text
+from simulator.reader.decode.message_bytes import (
+    BASE64_BYTES,
+    TEXT,
+    Cell,
+    decompress_cells,
+    decompress_value,
+    members,
+    parse,
+    text,
+)
 from simulator.reader.decode.stream_events import (
     ColumnInfo,
     DdlEvent,
