@@ -14,8 +14,8 @@ from typing import Any
 from simulator import tso
 from simulator.errors import UserError, printable, printable_json
 from simulator.limits import counted
-from simulator.reader.decode import DECODERS, Event, RowEvent, TableSchemas, decode, told_schemas
-from simulator.reader.decode import stream_events as stream
+from simulator.reader.decode import DECODERS, decode, told_schemas
+from simulator.reader.events import DdlEvent, Event, Image, RowEvent, TableSchemas, Value, Watermark
 from simulator.reader.records import Record, TopicPartition
 from simulator.sinks.memory import Message
 
@@ -31,7 +31,7 @@ def lines(
 ) -> Iterator[str]:
     """Yield a line for each event. Without `protocol` it is detected for each message. `schemas` are those of a
     registry, by id. An unreadable record gives a line, too."""
-    told = defaultdict[TopicPartition, stream.TableSchemas](dict)
+    told = defaultdict[TopicPartition, TableSchemas](dict)
     for record in records:
         try:
             events = decode(record.key, record.value, protocol, schemas, told[record.topic, record.partition])
@@ -60,7 +60,7 @@ def as_text(data: bytes) -> str:
     return printable(data.decode("utf-8", "backslashreplace"))
 
 
-def line(record: Record, event: stream.Event) -> str:
+def line(record: Record, event: Event) -> str:
     """Return `topic/partition@offset TSO time KIND schema.table columns`."""
     ts, time = event_time(event)
     return printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {time} {describe(event)}")
@@ -71,14 +71,14 @@ def json_line(record: Record, event: dict[str, Any]) -> str:
     return printable_json({**place, **event})
 
 
-def as_dict(event: stream.Event) -> dict[str, Any]:
+def as_dict(event: Event) -> dict[str, Any]:
     """Return an event as JSON members: `event`, `commit_ts`, `time`, and those of its kind; bytes as {"hex": …}."""
     ts, time = event_time(event)
     head: dict[str, Any] = {"event": kind(event), "commit_ts": ts, "time": time}
-    if isinstance(event, stream.Watermark):
+    if isinstance(event, Watermark):
         return head
     head |= {"schema": event.schema, "table": event.table}
-    if isinstance(event, stream.DdlEvent):
+    if isinstance(event, DdlEvent):
         return head | {"query": event.query, "type": event.type}
     optional: dict[str, Any] = {"rid": event.rid, "ptn": event.ptn, "only_handle": event.only_handle or None}
     optional["stored_at"] = event.stored_at or None
@@ -88,17 +88,17 @@ def as_dict(event: stream.Event) -> dict[str, Any]:
     return head | {"before": _json_image(event.before), "after": _json_image(event.after)}
 
 
-def kind(event: stream.Event) -> str:
+def kind(event: Event) -> str:
     """Return INSERT, UPDATE, DELETE, DDL or WATERMARK."""
-    if isinstance(event, stream.RowEvent):
+    if isinstance(event, RowEvent):
         return event.op
-    return "DDL" if isinstance(event, stream.DdlEvent) else "WATERMARK"
+    return "DDL" if isinstance(event, DdlEvent) else "WATERMARK"
 
 
-def event_time(event: stream.Event) -> tuple[int | None, str]:
+def event_time(event: Event) -> tuple[int | None, str]:
     """Return the TSO (None if the message has none) and the time in UTC, to the millisecond."""
-    ts = event.ts if isinstance(event, stream.Watermark) else event.commit_ts
-    ms = tso.physical(ts) if ts is not None else 0 if isinstance(event, stream.Watermark) else event.es or 0
+    ts = event.ts if isinstance(event, Watermark) else event.commit_ts
+    ms = tso.physical(ts) if ts is not None else 0 if isinstance(event, Watermark) else event.es or 0
     try:
         time = datetime.fromtimestamp(ms // 1000, UTC)
     except (ValueError, OverflowError, OSError):
@@ -116,12 +116,12 @@ def unreadable_line(record: Record, error: UserError) -> str:
     return printable(f"{place} UNREADABLE {error}; key {key}; value {value}")
 
 
-def describe(event: stream.Event) -> str:
+def describe(event: Event) -> str:
     """Return `KIND schema.table columns`."""
-    if isinstance(event, stream.Watermark):
+    if isinstance(event, Watermark):
         return "WATERMARK"
     name = name_text(*filter(None, (event.schema, event.table)))
-    if isinstance(event, stream.DdlEvent):
+    if isinstance(event, DdlEvent):
         return f"DDL {name} [{event.type}] {event.query}"
     columns = _changes(event) if event.op == "UPDATE" and event.before is not None else _columns(event)
     elsewhere = f", all of it at {event.stored_at}" if event.stored_at else ""
@@ -130,13 +130,13 @@ def describe(event: stream.Event) -> str:
     return " ".join((event.op, name, *columns, *note))
 
 
-def _columns(event: stream.RowEvent) -> Iterator[str]:
+def _columns(event: RowEvent) -> Iterator[str]:
     image = event.before if event.after is None else event.after
     for name, value in (image or {}).items():
         yield f"{name_text(name)}={value_text(value)}"
 
 
-def _changes(event: stream.RowEvent) -> Iterator[str]:
+def _changes(event: RowEvent) -> Iterator[str]:
     before, after = {**(event.after or {}), **(event.before or {})}, event.after or {}
     keyed = any(info.key for info in event.columns.values())
     for name, value in after.items():
@@ -160,7 +160,7 @@ def name_text(*names: str) -> str:
     return ".".join(json.dumps(name, ensure_ascii=False) if "." in name else quote_if_needed(name) for name in names)
 
 
-def value_text(value: stream.Value) -> str:
+def value_text(value: Value) -> str:
     """Return a value for people: the first WIDTH characters, bytes in hexadecimal digits."""
     if value is None:
         return "NULL"
@@ -174,13 +174,13 @@ def value_text(value: stream.Value) -> str:
     )
 
 
-def _json_image(image: stream.Image | None) -> dict[str, Any] | None:
+def _json_image(image: Image | None) -> dict[str, Any] | None:
     if image is None:
         return None
     return {name: _json_value(value) for name, value in image.items()}
 
 
-def _json_value(value: stream.Value) -> Any:
+def _json_value(value: Value) -> Any:
     return {"hex": value.hex()} if isinstance(value, bytes) else value
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import UserError
-from simulator.reader.frame import record_batch
+from simulator.reader.events import record_batch
 from simulator.reader.records import (
     BYTES,
     ROWS,

@@ -19,7 +19,7 @@ from measuring import beside, cpu, in_turn, options
 
 from simulator.reader.decode import decode
 from simulator.reader.decode.batches import StreamDecoder
-from simulator.reader.frame import RECORD_SCHEMA
+from simulator.reader.events import RECORD_SCHEMA
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.tidb.ddl.table_definitions import create_table

@@ -22,7 +22,7 @@ from simulator.reader.decode import DdlEvent, RowEvent, Watermark, before_image,
 from simulator.reader.decode.batches import StreamDecoder
 from simulator.reader.decode.message_bytes import unquote
 from simulator.reader.decode.row_images import connect_text, row_images
-from simulator.reader.frame import RECORD_SCHEMA
+from simulator.reader.events import RECORD_SCHEMA
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.table_definitions import create_table
 

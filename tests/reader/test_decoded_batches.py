@@ -26,10 +26,10 @@ from support.vectors.files import Vector, vectors
 
 from simulator.columns.change_frame import DDL, ROW, ints
 from simulator.reader.decode import RowEvent, batches, decode, decoder
-from simulator.reader.decode.batches import StreamDecoder, decode_records, possible_statements
+from simulator.reader.decode.batches import EventRows, StreamDecoder, possible_statements
 from simulator.reader.decode.message_bytes import decode_base64
 from simulator.reader.decode.row_images import row_images
-from simulator.reader.frame import RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
+from simulator.reader.events import RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
 from simulator.ticdc.codecs.codec import Fidelity
@@ -79,7 +79,7 @@ def held_against_decode(messages: Sequence[Message], protocol: str) -> tuple[pa.
     """What both ways of decoding the messages give."""
     records = recorded(messages)
     alone, together = StreamDecoder(protocol), StreamDecoder(protocol)
-    expected = batches.decode_records(batches.iterate_records(records), protocol, alone._layout_index)
+    expected = EventRows(protocol, alone._layout_index).of_records(records)
     for _ in range(2):  # the second time every shape is known
         found = together.decoded(records)
         for one, other in zip(rows_in(expected, alone.layouts), rows_in(found, together.layouts), strict=True):
@@ -301,12 +301,13 @@ def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest
     messages += [(key, value + b"\r\n") for key, value in messages if protocol == "canal-json" and value]
     left: list[int] = []
 
-    def count_slow_records(records: Any, *rest: Any) -> pa.RecordBatch:
-        found = list(records)
-        left.extend(offset for offset, _, _ in found)
-        return decode_records(found, *rest)
+    one_by_one = EventRows.of_records
 
-    monkeypatch.setattr(batches, "decode_records", count_slow_records)
+    def count_slow_records(rows: EventRows, records: pa.RecordBatch) -> pa.RecordBatch:
+        left.extend(records.column("offset").to_pylist())
+        return one_by_one(rows, records)
+
+    monkeypatch.setattr(EventRows, "of_records", count_slow_records)
     decoded = StreamDecoder().decoded(recorded(messages))
     assert not [
         event for place in left for event in decode(*messages[place - 100], protocol) if isinstance(event, RowEvent)

@@ -18,7 +18,7 @@ from simulator.reader import event_lines as inspect
 from simulator.reader.contract.stream_spec import stream_spec_of
 from simulator.reader.decode import RowEvent, decode, fetch_claim_check
 from simulator.reader.decode.batches import StreamDecoder
-from simulator.reader.frame import RECORD_SCHEMA
+from simulator.reader.events import RECORD_SCHEMA
 from simulator.reader.records import Record
 from simulator.releases import V8_5
 from simulator.sinks import claim_check

@@ -13,7 +13,7 @@ from support.vectors.files import recorded_files
 
 from simulator import TiCDC
 from simulator.errors import UserError
-from simulator.reader.frame import EVENT_SCHEMA
+from simulator.reader.events import EVENT_SCHEMA
 from simulator.reader.storage.directory import open_directory
 from simulator.reader.storage.events import file_events
 from simulator.reader.storage.file_checks import DataFile

@@ -23,7 +23,7 @@ from simulator.reader.contract.summary import (
     merge_violations,
 )
 from simulator.reader.decode.batches import StreamDecoder
-from simulator.reader.frame import RECORD_SCHEMA, Layout, record_batch
+from simulator.reader.events import RECORD_SCHEMA, Layout, record_batch
 from simulator.reader.records import Record, TopicPartition
 from simulator.reader.replay.stream_statements import stream_statements
 from simulator.reader.replay.table_timeline import table_timeline

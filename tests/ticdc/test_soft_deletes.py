@@ -12,7 +12,7 @@ from support.playing import play, said
 
 from simulator import TiCDC
 from simulator.errors import SqlError
-from simulator.reader.decode.stream_events import DdlEvent, RowEvent
+from simulator.reader.events import DdlEvent, RowEvent
 
 SOFT = "/*T![softdelete] SOFTDELETE=RETENTION 7 DAY */"
 ACTIVE = f"/*T![active_active] ACTIVE_ACTIVE='ON' */ {SOFT}"

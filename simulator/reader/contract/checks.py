@@ -42,7 +42,7 @@ from simulator.reader.contract.whole_messages import (
 from simulator.reader.decode import LEAVING, protocol_of
 from simulator.reader.decode.avro import is_delete_time
 from simulator.reader.decode.batches import is_sequential
-from simulator.reader.frame import UNREADABLE, Layout
+from simulator.reader.events import UNREADABLE, Layout
 from simulator.reader.records import TopicPartition
 from simulator.reader.truth_metadata import BroadcastDdl
 from simulator.ticdc.table_info import handle_key

@@ -19,7 +19,7 @@ from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.reader.decode import LOST
 from simulator.reader.decode.row_images import MEMBERS, connect_cells, is_connect, value_text
-from simulator.reader.frame import UNKNOWN_CELL, Layout
+from simulator.reader.events import UNKNOWN_CELL, Layout
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch import Route, Router, matching_rule, route, router

@@ -26,7 +26,7 @@ from simulator.reader.contract.summary import (
     ViolationCounter,
 )
 from simulator.reader.decode.row_images import table_from_layout
-from simulator.reader.frame import Layout
+from simulator.reader.events import Layout
 from simulator.reader.records import TopicPartition
 from simulator.reader.truth_metadata import BroadcastDdl
 from simulator.tidb.model.table import Table

@@ -22,7 +22,7 @@ from simulator.reader.contract.destinations import upstream_table
 from simulator.reader.decode import DECODERS, LOST
 from simulator.reader.decode.batches import StreamDecoder
 from simulator.reader.decode.row_images import ZERO_TEXTS, row_images, with_cells, with_nulls, with_values
-from simulator.reader.frame import UNKNOWN_CELL, Layout, record_batch
+from simulator.reader.events import UNKNOWN_CELL, Layout, record_batch
 from simulator.releases import Release
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed

@@ -28,7 +28,7 @@ from simulator.reader.decode import DECODERS, LOST
 from simulator.reader.decode.batches import is_sequential
 from simulator.reader.decode.message_bytes import schema_text
 from simulator.reader.decode.open_protocol import is_empty
-from simulator.reader.frame import Layout
+from simulator.reader.events import Layout
 from simulator.reader.truth_metadata import ExpectedStatement
 from simulator.ticdc.codecs import CODECS
 from simulator.tidb.model.table import Table, names_untold_columns

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlalchemy import types
 
-from simulator.reader.frame import UNKNOWN_CELL
+from simulator.reader.events import UNKNOWN_CELL
 from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import TYPES, ColumnType, family

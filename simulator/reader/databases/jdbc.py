@@ -21,7 +21,7 @@ from simulator.engines.spark.frames import map_in_arrow
 from simulator.errors import UserError, uri_without_secrets
 from simulator.reader import on_spark
 from simulator.reader.databases.columns import tidb_cells
-from simulator.reader.frame import UNKNOWN_CELL
+from simulator.reader.events import UNKNOWN_CELL
 from simulator.reader.replay.frame import IMAGE_PAIR_SCHEMA
 from simulator.reader.replay.states import Gaps, SnapshotComparison, StateRows, column_gaps, state_table_numbers
 from simulator.reader.replay.table_timeline import TableTimeline

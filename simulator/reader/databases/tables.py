@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from simulator.columns import row_image
 from simulator.errors import UserError, did_you_mean
-from simulator.reader.frame import UNKNOWN_CELL
+from simulator.reader.events import UNKNOWN_CELL
 from simulator.reader.replay.frame import ImagePairSource, Report
 from simulator.reader.replay.states import Gaps, StateRows, column_gaps, state_table_numbers
 from simulator.reader.replay.table_timeline import TableHistory, TableTimeline

@@ -8,10 +8,21 @@ from types import MappingProxyType
 
 from simulator.errors import UserError, did_you_mean
 from simulator.files import PARSE_ERRORS, parse_error_reason
-from simulator.reader.decode import stream_events as stream
 from simulator.reader.decode.decoder import Decoder
 from simulator.reader.decode.message_bytes import claim_check_message
-from simulator.reader.decode.stream_events import *
+from simulator.reader.events import (
+    LEAVING,
+    LOST,
+    DdlEvent,
+    Event,
+    Image,
+    RowEvent,
+    TableSchemas,
+    Watermark,
+    before_image,
+    is_exact,
+    time_of,
+)
 from simulator.registry import Registry
 
 DECODERS = Registry[Decoder](
@@ -41,8 +52,8 @@ def decode(
     value: bytes | None,
     protocol: str | None = None,
     schemas: Mapping[int, str] = MappingProxyType({}),
-    told: stream.TableSchemas | None = None,
-) -> tuple[stream.Event, ...]:
+    told: TableSchemas | None = None,
+) -> tuple[Event, ...]:
     """Return the events of one Kafka message, in order; raises UserError with the reason if it cannot be read.
 
     `schemas` are those of the registry by id, for protocols whose messages name them. `told` are the table schemas that
@@ -63,15 +74,15 @@ def decode(
         raise UserError(f"not {article} {name} message: {reason}") from error
 
 
-def told_schemas(key: bytes | None, value: bytes | None, protocol: str | None = None) -> stream.TableSchemas:
+def told_schemas(key: bytes | None, value: bytes | None, protocol: str | None = None) -> TableSchemas:
     """Return the table schemas that a readable message tells."""
     memory = DECODERS[protocol or protocol_of(key, value)].memory
     return {} if memory is None else memory.told(key, value)
 
 
 def fetch_claim_check(
-    event: stream.RowEvent, read: Callable[[str], bytes], protocol: str, told: stream.TableSchemas | None = None
-) -> stream.RowEvent:
+    event: RowEvent, read: Callable[[str], bytes], protocol: str, told: TableSchemas | None = None
+) -> RowEvent:
     """Return a claim-check row with all columns; raises UserError if its file cannot be read or has another row."""
     content = read(event.stored_at)
     try:
@@ -79,12 +90,12 @@ def fetch_claim_check(
     except (ValueError, TypeError, UserError) as error:
         raise UserError(f"{event.stored_at} holds no message: {error}") from error
     match events:
-        case (stream.RowEvent() as row,) if _same_row(event, row):
+        case (RowEvent() as row,) if _same_row(event, row):
             return row
     raise UserError(f"{event.stored_at} holds another row than the message that names it")
 
 
-def _same_row(cut: stream.RowEvent, full: stream.RowEvent) -> bool:
+def _same_row(cut: RowEvent, full: RowEvent) -> bool:
     sides = (cut.before, full.before), (cut.after, full.after)
     return (cut.commit_ts, cut.schema, cut.table, cut.op) == (full.commit_ts, full.schema, full.table, full.op) and all(
         full_side is not None and small.items() <= full_side.items() for small, full_side in sides if small is not None

@@ -28,7 +28,7 @@ from fastavro.schema import SchemaParseException
 from simulator.limits import counted
 from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
 from simulator.reader.decode.message_bytes import HEADER, integer, parse, schema_text, text
-from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+from simulator.reader.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 
 PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")

@@ -6,7 +6,7 @@ Other messages are decoded one by one with `decode`. The result is the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -20,21 +20,26 @@ from simulator.columns.change_frame import DDL, ROW, WATERMARK, ints
 from simulator.errors import UserError
 from simulator.files import PARSE_ERRORS
 from simulator.reader.decode import DECODERS, decode, fetch_claim_check, protocol_of
-from simulator.reader.decode import stream_events as stream
 from simulator.reader.decode.decoder import JsonColumns, Objects, ReadRows, RowPlan, RowShape, SchemaMemory
 from simulator.reader.decode.json_cuts import FramedEvents
 from simulator.reader.decode.message_bytes import parse
-from simulator.reader.decode.stream_events import (
+from simulator.reader.events import (
+    EVENT_SCHEMA,
     OPERATIONS,
+    UNKNOWN_CELL,
+    UNREADABLE,
     DdlEvent,
     Event,
     Image,
+    Layout,
     RowEvent,
     TableSchemas,
     Value,
+    before_image,
     event_layout,
+    is_exact,
+    time_of,
 )
-from simulator.reader.frame import EVENT_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 from simulator.tidb.model.table import Table
 
 LEAST = 16
@@ -68,7 +73,6 @@ class StreamDecoder:
         self._told = dict(told or {})
         self.layouts: list[Layout] = []
         self._stored = stored
-        self._schemas = schemas
         self._layout_indexes: dict[Layout, int] = {}
         self._plans: dict[tuple[bytes, ...], RowPlan] = {}
 
@@ -130,9 +134,8 @@ class StreamDecoder:
         return both.take(pa.array(np.lexsort((ints(both, "number"), ints(both, "offset")))))
 
     def _one_by_one(self, records: pa.RecordBatch) -> pa.RecordBatch:
-        return decode_records(
-            iterate_records(records), self.protocol, self._layout_index, self._stored, self._told, self._schemas
-        )
+        rows = EventRows(self.protocol, self._layout_index, self._stored, self._told, self._schemas)
+        return rows.of_records(records)
 
     def _read(self, records: pa.RecordBatch, events: FramedEvents, columns: JsonColumns) -> list[ReadRows]:
         """Return the rows of each shape, as far as they can be read by columns."""
@@ -152,7 +155,11 @@ class StreamDecoder:
             constant = tuple(part.texts[part.codes[row]] for part in cut.constants)
             plan = self._plans.get(constant)
             if plan is None:
-                plan = self._learned(records, events, columns, constant, cut.objects[row].as_py(), row)
+                plan = self._learned(records, events, columns, row, cut.objects[row].as_py())
+                if plan is not None:
+                    if len(self._plans) >= REMEMBERED:
+                        self._plans.clear()
+                    self._plans[constant] = plan
             if plan is not None:
                 plan_of[code] = len(plans)
                 shapes.setdefault(plan.shape, []).append(len(plans))
@@ -166,40 +173,28 @@ class StreamDecoder:
         return [part for part in parts if len(part.places)]
 
     def _learned(
-        self,
-        records: pa.RecordBatch,
-        events: FramedEvents,
-        columns: JsonColumns,
-        constant: tuple[bytes, ...],
-        text: bytes,
-        place: int,
+        self, records: pa.RecordBatch, events: FramedEvents, columns: JsonColumns, place: int, text: bytes
     ) -> RowPlan | None:
-        """Return what rows with a constant are, by one of them; None if they are not read by columns."""
+        """Return what rows with the constant of an event are, given its object; None if they are not read by columns."""
         record = int(events.record[place])
         key, value = (records.column(name)[record].as_py() for name in ("key", "value"))
         try:
             found = decode(key, value, self.protocol, told=self._told)
             event = found[int(events.number[place])]
-            assert isinstance(event, RowEvent)
-        except (UserError, IndexError, AssertionError):
+        except (UserError, IndexError):
             return None
-        if len(found) != np.count_nonzero(events.record == record) or event.unnamed or event.stored_at or event.untold:
+        if not isinstance(event, RowEvent) or event.unnamed or event.stored_at or event.untold:
+            return None
+        if len(found) != np.count_nonzero(events.record == record):
             return None
         try:
             members = parse(text)
             outline = columns.outline(event, members)
-            plan = (
-                None
-                if outline is None
-                else RowPlan.of(event, outline, members, self._layout_index(event_layout(event)))
-            )
+            if outline is None:
+                return None
+            return RowPlan.of(event, outline, members, self._layout_index(event_layout(event)))
         except (ValueError, KeyError, TypeError):
             return None
-        if plan is not None:
-            if len(self._plans) >= REMEMBERED:
-                self._plans.clear()
-            self._plans[constant] = plan
-        return plan
 
     def _fast(
         self, records: pa.RecordBatch, events: FramedEvents, parts: Sequence[ReadRows], read: Places
@@ -213,15 +208,14 @@ class StreamDecoder:
             "events": pa.array(counts[record]),
             "size": pa.array(sizes[record]),
         }
-        for field in EVENT_SCHEMA:
-            if field.name not in columns and any(field.name in part.columns for part in parts):
-                empty = (pa.nulls(len(part.places), field.type) for part in parts)
-                columns[field.name] = pa.concat_arrays(
-                    [part.columns.get(field.name, none) for part, none in zip(parts, empty, strict=True)]
-                )
+        for name, type in zip(EVENT_SCHEMA.names, EVENT_SCHEMA.types, strict=True):
+            if name not in columns and any(name in part.columns for part in parts):
+                empty = (pa.nulls(len(part.places), type) for part in parts)
+                pieces = [part.columns.get(name, none) for part, none in zip(parts, empty, strict=True)]
+                columns[name] = pa.concat_arrays(pieces)
         arrays = [
-            columns[field.name].cast(field.type) if field.name in columns else pa.nulls(len(read), field.type)
-            for field in EVENT_SCHEMA
+            columns[name].cast(type) if name in columns else pa.nulls(len(read), type)
+            for name, type in zip(EVENT_SCHEMA.names, EVENT_SCHEMA.types, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=EVENT_SCHEMA)
 
@@ -324,79 +318,71 @@ ReadClaimCheck = Callable[[str], bytes]
 """Reads a claim-check file."""
 
 
-def decode_records(
-    records: Iterable[tuple[int, bytes | None, bytes | None]],
-    protocol: str | None,
-    layout_index: LayoutIndex,
-    read_claim_check: ReadClaimCheck | None = None,
-    told: TableSchemas | None = None,
-    schemas: Mapping[int, str] = MappingProxyType({}),
-) -> pa.RecordBatch:
-    """Decode records given as offset, key and value. Without a protocol it is detected for each. Table schemas that
-    they tell are added to `told`; `schemas` are those of a registry."""
-    told = {} if told is None else told
-    rows: list[dict[str, Any]] = []
-    for offset, key, value in records:
-        head = {"offset": offset, "size": len(key or b"") + len(value or b"")}
-        try:
-            events = decode(key, value, protocol, schemas, told)
-            parts = [event_row(event, protocol, layout_index, read_claim_check, told) for event in events]
-        except UserError as error:
-            parts = [{"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": arrow_text(str(error))}]
-        rows += ({**head, "number": number, "events": len(parts), **part} for number, part in enumerate(parts))
-    return pa.RecordBatch.from_pylist(rows, EVENT_SCHEMA)
+@dataclass(frozen=True)
+class EventRows:
+    """Makes rows of EVENT_SCHEMA of single events."""
 
+    protocol: str | None
+    """If there is none, that of each message is detected."""
 
-def event_row(
-    event: Event,
-    protocol: str | None,
-    layout_index: LayoutIndex,
-    read_claim_check: ReadClaimCheck | None,
-    told: TableSchemas,
-) -> dict[str, Any]:
-    """Return an event as a row of EVENT_SCHEMA, without its offset; raises UserError for numbers out of range."""
-    ts = check_int64(stream.time_of(event), "commit-ts")
-    match event:
-        case RowEvent(untold=untold) if untold:
-            why = f"{untold} was not told before in this partition"
-            return {"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": arrow_text(why), "type": UNTOLD}
-        case RowEvent():
-            fields = row_change_fields(event, protocol, layout_index, read_claim_check, told)
-            return {"kind": ROW, "commit_ts": ts, "exact": stream.is_exact(event), **fields}
-        case DdlEvent():
-            texts = {"schema": event.schema, "table": event.table, "text": event.query, "type": str(event.type)}
-            texts = {name: arrow_text(text) for name, text in texts.items()}
-            return {"kind": DDL, "commit_ts": ts, "exact": stream.is_exact(event), **texts}
-        case _:
-            return {"kind": WATERMARK, "commit_ts": ts, "exact": True}
+    layout_index: LayoutIndex
+    read_claim_check: ReadClaimCheck | None = None
+    told: TableSchemas = field(default_factory=dict)
+    """Table schemas that messages told, to which decoding adds."""
 
+    schemas: Mapping[int, str] = field(default_factory=dict)
+    """Those of a registry, by id."""
 
-def row_change_fields(
-    event: RowEvent,
-    protocol: str | None,
-    layout_index: LayoutIndex,
-    read_claim_check: ReadClaimCheck | None,
-    told: TableSchemas,
-) -> dict[str, Any]:
-    """Return the fields of a row change except its time; from the claim-check file if that can be read."""
-    stored_at, why = arrow_text(event.stored_at) if event.stored_at else None, None
-    if stored_at is not None and read_claim_check is not None:
-        try:
-            event = fetch_claim_check(event, read_claim_check, protocol or "", told)
-        except UserError as error:
-            why = arrow_text(f"{error}; the row stays cut down to its handle key")
-    layout = event_layout(event)
-    return {
-        "layout": layout_index(layout),
-        "op": OPERATIONS[event.op],
-        "ptn": check_int64(event.ptn, "ptn"),
-        "rid": check_int64(event.rid, "rid"),
-        "only_handle": event.only_handle,
-        "stored_at": stored_at,
-        "text": why,
-        "before": encode_image(stream.before_image(event), layout),
-        "after": encode_image(event.after, layout),
-    }
+    def of_records(self, records: pa.RecordBatch) -> pa.RecordBatch:
+        """Decode records (RECORD_SCHEMA) one by one."""
+        rows: list[dict[str, Any]] = []
+        columns = (records.column(name).to_pylist() for name in ("offset", "key", "value"))
+        for offset, key, value in zip(*columns, strict=True):
+            head = {"offset": offset, "size": len(key or b"") + len(value or b"")}
+            try:
+                events = decode(key, value, self.protocol, self.schemas, self.told)
+                parts = [self.of_event(event) for event in events]
+            except UserError as error:
+                parts = [{"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": arrow_text(str(error))}]
+            rows += ({**head, "number": number, "events": len(parts), **part} for number, part in enumerate(parts))
+        return pa.RecordBatch.from_pylist(rows, EVENT_SCHEMA)
+
+    def of_event(self, event: Event) -> dict[str, Any]:
+        """Return an event as a row, without its offset; raises UserError for numbers out of range."""
+        ts = check_int64(time_of(event), "commit-ts")
+        match event:
+            case RowEvent(untold=untold) if untold:
+                why = f"{untold} was not told before in this partition"
+                return {"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": arrow_text(why), "type": UNTOLD}
+            case RowEvent():
+                return {"kind": ROW, "commit_ts": ts, "exact": is_exact(event), **self._row_change(event)}
+            case DdlEvent():
+                texts = {"schema": event.schema, "table": event.table, "text": event.query, "type": str(event.type)}
+                texts = {name: arrow_text(text) for name, text in texts.items()}
+                return {"kind": DDL, "commit_ts": ts, "exact": is_exact(event), **texts}
+            case _:
+                return {"kind": WATERMARK, "commit_ts": ts, "exact": True}
+
+    def _row_change(self, event: RowEvent) -> dict[str, Any]:
+        """Return the fields of a row change except its time; from the claim-check file if that can be read."""
+        stored_at, why = arrow_text(event.stored_at) if event.stored_at else None, None
+        if stored_at is not None and self.read_claim_check is not None:
+            try:
+                event = fetch_claim_check(event, self.read_claim_check, self.protocol or "", self.told)
+            except UserError as error:
+                why = arrow_text(f"{error}; the row stays cut down to its handle key")
+        layout = event_layout(event)
+        return {
+            "layout": self.layout_index(layout),
+            "op": OPERATIONS[event.op],
+            "ptn": check_int64(event.ptn, "ptn"),
+            "rid": check_int64(event.rid, "rid"),
+            "only_handle": event.only_handle,
+            "stored_at": stored_at,
+            "text": why,
+            "before": encode_image(before_image(event), layout),
+            "after": encode_image(event.after, layout),
+        }
 
 
 def encode_image(image: Image | None, layout: Layout) -> bytes | None:
@@ -425,7 +411,3 @@ def check_int64(number: int | None, name: str) -> int | None:
     if number is None or -LONGEST - 1 <= number <= LONGEST:
         return number
     raise UserError(f"{name} {number} has more than 63 bits")
-
-
-def iterate_records(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    return zip(*(batch.column(name).to_pylist() for name in ("offset", "key", "value")), strict=True)

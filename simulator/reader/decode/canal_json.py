@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from simulator.reader.decode.message_bytes import (
     parse,
     text,
 )
-from simulator.reader.decode.stream_events import LOST, ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+from simulator.reader.events import LOST, ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 WATERMARK = "TIDB_WATERMARK"
@@ -65,21 +64,26 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
         return (DdlEvent(commit_ts, schema, table, text(message["sql"]), kind, es),)
     if kind not in OPERATIONS:
         raise ValueError(f"type {kind!r} of a row: {', '.join(OPERATIONS)} are known")
-    rows = _rows(message, kind, commit_ts, schema, table, es, extension.get("onlyHandleKey") is True)
-    stored_at = text(extension.get("claimCheckLocation", ""))
-    return tuple(replace(row, only_handle=True, stored_at=stored_at) for row in rows) if stored_at else rows
-
-
-def _rows(
-    message: dict[str, Any], op: str, commit_ts: int | None, schema: str, table: str, es: int, only_handle: bool
-) -> tuple[RowEvent, ...]:
     columns = _columns(message)
+    images = _images(message, kind, columns)
+    stored_at = text(extension.get("claimCheckLocation", ""))
+    cut = bool(stored_at) or extension.get("onlyHandleKey") is True
+    return tuple(
+        RowEvent(commit_ts, schema, table, kind, *pair, columns, es=es, only_handle=cut, stored_at=stored_at)
+        for pair in images
+    )
+
+
+def _images(
+    message: dict[str, Any], op: str, columns: dict[str, ColumnInfo]
+) -> list[tuple[Image | None, Image | None]]:
+    """Return the old and the new row of each change."""
     data, old = message["data"], message.get("old")
     if op != "UPDATE":
         old = [{}] * len(data)
     elif not old or len(old) != len(data):
         raise ValueError("an UPDATE needs as many rows in old as in data")
-    events = []
+    images: list[tuple[Image | None, Image | None]] = []
     for number, row in enumerate(data):
         if row is None and op == "INSERT":
             continue  # that a transaction inserts and deletes (`releases` empty_changes)
@@ -87,11 +91,10 @@ def _rows(
             raise ValueError("a row of data without columns")
         image = {name: _value(value, columns[name]) for name, value in members(row).items()}
         before = _old_image(members(old[number]), columns) if op == "UPDATE" else image if op == "DELETE" else None
-        after = None if op == "DELETE" else image
-        events.append(RowEvent(commit_ts, schema, table, op, before, after, columns, es=es, only_handle=only_handle))
+        images.append((before, None if op == "DELETE" else image))
     if not data:
         raise ValueError("a row message without rows in data")
-    return tuple(events)
+    return images
 
 
 def _columns(message: dict[str, Any]) -> dict[str, ColumnInfo]:

@@ -33,7 +33,7 @@ from simulator.reader.decode.message_bytes import (
     text,
 )
 from simulator.reader.decode.row_images import CONNECT
-from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+from simulator.reader.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 
 WATERMARK = "m"
 SCHEMA = b'},"schema":{'

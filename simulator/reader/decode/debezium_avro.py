@@ -22,7 +22,7 @@ from simulator.reader.decode.debezium import payload_event
 from simulator.reader.decode.decoder import ComparableText, Decoder
 from simulator.reader.decode.message_bytes import HEADER, Digits, members, schema_text
 from simulator.reader.decode.row_images import CONNECT
-from simulator.reader.decode.stream_events import ColumnInfo, Event
+from simulator.reader.events import ColumnInfo, Event
 
 SOURCE = b"\x162.4.0.Final\x0aTiCDC"
 """The beginning of `source`: two texts, each after the double of its length."""

@@ -25,7 +25,8 @@ from simulator.columns.cells import Mask, Places, buffers
 from simulator.columns.change_frame import ROW
 from simulator.reader.decode.json_cuts import LAST, CutEvents, FramedEvents, words
 from simulator.reader.decode.message_bytes import Cell, Digits, are_utf8
-from simulator.reader.decode.stream_events import (
+from simulator.reader.events import (
+    EVENT_SCHEMA,
     NO_INFO,
     OPERATIONS,
     ColumnInfo,
@@ -35,7 +36,6 @@ from simulator.reader.decode.stream_events import (
     event_layout,
     is_exact,
 )
-from simulator.reader.frame import EVENT_SCHEMA
 
 FEW = 8
 """So many rows are not parsed again without those that Arrow refuses."""

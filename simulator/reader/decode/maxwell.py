@@ -13,7 +13,7 @@ from typing import Any
 from simulator.reader.decode import message_bytes
 from simulator.reader.decode.decoder import ComparableText, Decoder, surrogate_text, zero
 from simulator.reader.decode.message_bytes import Digits, integer, members, text
-from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value
+from simulator.reader.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value
 
 MAXWELL = "maxwell"
 """The type of all columns in a layout."""

@@ -46,7 +46,7 @@ from simulator.reader.decode.message_bytes import (
     text,
     unquote,
 )
-from simulator.reader.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+from simulator.reader.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.ticdc.table_info import BINARY, UNSIGNED
 
 VERSION = (1).to_bytes(8, "big")
@@ -120,10 +120,10 @@ def _event(key: dict[str, Any], body: bytes) -> Event:
         return DdlEvent(commit_ts, schema, table, text(value["q"]), integer(value["t"]))
     if kind != ROW:
         raise ValueError(f"event type {kind}: 1 (row), 2 (DDL) and 3 (resolved) are known")
-    return _row(key, value, commit_ts, schema, table, body)
+    return _row(key, value, body)
 
 
-def _row(key: dict[str, Any], value: dict[str, Any], commit_ts: int, schema: str, table: str, body: bytes) -> RowEvent:
+def _row(key: dict[str, Any], value: dict[str, Any], body: bytes) -> RowEvent:
     deleted, updated, previous = (members(value[name]) if name in value else None for name in "dup")
     if not value:
         raise ValueError("nothing is left of the row but {}: its table has no handle key that it could be cut down to")
@@ -136,9 +136,9 @@ def _row(key: dict[str, Any], value: dict[str, Any], commit_ts: int, schema: str
     if previous is not None and not all(isinstance(column, dict) for column in previous.values()):
         previous, nameless = match_nameless(pairs(body, INVALID), columns)
     return RowEvent(
-        commit_ts=commit_ts,
-        schema=schema,
-        table=table,
+        commit_ts=integer(key["ts"]),
+        schema=text(key.get("scm", "")),
+        table=text(key.get("tbl", "")),
         op="DELETE" if updated is None else "INSERT" if previous is None else "UPDATE",
         before=_image(deleted if updated is None else previous, infos),
         after=_image(updated, infos),

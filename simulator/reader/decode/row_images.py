@@ -20,8 +20,7 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, ints
 from simulator.errors import NotSimulatedError, UserError
-from simulator.reader.decode.stream_events import LOST, Value
-from simulator.reader.frame import UNKNOWN_CELL, Layout
+from simulator.reader.events import LOST, UNKNOWN_CELL, Layout, Value
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.mounter import has_zone, to_local
 from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Table, visible_columns

@@ -40,16 +40,7 @@ from simulator.reader.decode.message_bytes import (
     parse,
     text,
 )
-from simulator.reader.decode.stream_events import (
-    ColumnInfo,
-    DdlEvent,
-    Event,
-    Image,
-    RowEvent,
-    TableSchemas,
-    Value,
-    Watermark,
-)
+from simulator.reader.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, TableSchemas, Value, Watermark
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"))

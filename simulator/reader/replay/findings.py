@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DELETE, Ints, by_table, ints
 from simulator.columns.hashing import KINDS, ChangeSum, ChangeSums, add_sums, fingerprints, sums_by_group
-from simulator.reader.frame import Layout
+from simulator.reader.events import Layout
 from simulator.reader.replay.frame import FINDING_SCHEMA
 from simulator.reader.replay.normalize import has_lost_bytes
 from simulator.tidb.model.table import Table

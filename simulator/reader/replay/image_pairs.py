@@ -19,7 +19,7 @@ from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, by_table
 from simulator.columns.hashing import add_sums
 from simulator.errors import NotSimulatedError, UserError
 from simulator.reader.decode.row_images import table_from_layout
-from simulator.reader.frame import UNKNOWN_CELL, Layout
+from simulator.reader.events import UNKNOWN_CELL, Layout
 from simulator.reader.replay import normalize
 from simulator.reader.replay.findings import SentImages, SkippedChanges, with_told_times
 from simulator.reader.replay.frame import ANY, NEVER, SAME, STRICT, keyed_pairs, select_pairs

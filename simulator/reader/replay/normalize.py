@@ -26,7 +26,7 @@ from simulator.errors import SchemaError
 from simulator.reader.contract.message_writer import possible
 from simulator.reader.decode import LOST
 from simulator.reader.decode.row_images import MEMBERS, table_from_layout, with_nulls
-from simulator.reader.frame import UNKNOWN_CELL, Layout
+from simulator.reader.events import UNKNOWN_CELL, Layout
 from simulator.reader.replay.frame import NEVER
 from simulator.reader.replay.table_timeline import NO_TABLE, ReplayedTable, TableHistory
 from simulator.ticdc import key_bytes

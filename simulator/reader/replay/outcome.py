@@ -12,7 +12,7 @@ from simulator import tso
 from simulator.columns import row_image
 from simulator.limits import counted
 from simulator.reader.contract.summary import Violation
-from simulator.reader.frame import UNKNOWN_CELL
+from simulator.reader.events import UNKNOWN_CELL
 from simulator.reader.records import TopicPartition
 from simulator.reader.replay.findings import Findings, SkippedChanges, merge_findings
 from simulator.reader.replay.frame import BEGIN

@@ -21,16 +21,7 @@ from simulator.errors import UserError, printable, printable_json
 from simulator.limits import counted
 from simulator.reader import event_lines
 from simulator.reader.decode import decode
-from simulator.reader.decode.stream_events import (
-    ColumnInfo,
-    DdlEvent,
-    Event,
-    Image,
-    RowEvent,
-    Value,
-    Watermark,
-    time_of,
-)
+from simulator.reader.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark, time_of
 from simulator.reader.storage.directory import StorageDirectory, StorageFile
 from simulator.reader.storage.file_checks import DAMAGED, DataFile, FileFinding, IndexFile
 from simulator.reader.storage.schema_files import CsvColumn, TableSchema

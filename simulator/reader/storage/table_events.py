@@ -18,9 +18,17 @@ from pyarrow import csv as arrow_csv
 from simulator.columns import row_image
 from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, ints
 from simulator.errors import UserError
-from simulator.reader.decode.batches import StreamDecoder, event_row
-from simulator.reader.decode.stream_events import RowEvent, Watermark, event_layout
-from simulator.reader.frame import EVENT_SCHEMA, RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
+from simulator.reader.decode.batches import EventRows, StreamDecoder
+from simulator.reader.events import (
+    EVENT_SCHEMA,
+    RECORD_SCHEMA,
+    UNKNOWN_CELL,
+    UNREADABLE,
+    Layout,
+    RowEvent,
+    Watermark,
+    event_layout,
+)
 from simulator.reader.storage.directory import JsonColumns, StorageDirectory, StorageFile
 from simulator.reader.storage.events import (
     COMMIT_TS,
@@ -75,6 +83,7 @@ class TableEvents:
         self._format = CsvFormat(files.directory.changefeed.codec)
         self._json = StreamDecoder(files.directory.changefeed.codec.protocol)
         self._indexes: dict[Layout, int] = {}
+        self._rows = EventRows("csv", self._index)
         self._offset = 0
         self.records: pa.RecordBatch | None = None
         """The rows of the last batch as they are in their file (RECORD_SCHEMA); None if it has none."""
@@ -135,7 +144,7 @@ class TableEvents:
                 rows.append(_unreadable(str(each.event), each.check))
             else:
                 row_id = {} if each.row_id is None else {"rid": each.row_id}
-                rows.append({**event_row(each.event, "csv", self._index, None, {}), **row_id})
+                rows.append({**self._rows.of_event(each.event), **row_id})
         batch = pa.RecordBatch.from_pylist([{**HEADS, **row} for row in rows], EVENT_SCHEMA)
         return batch, pa.array(texts, pa.binary()) if any(texts) else None
 

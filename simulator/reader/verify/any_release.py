@@ -17,7 +17,7 @@ from simulator.columns import row_image
 from simulator.reader.contract.message_writer import MessageWriter
 from simulator.reader.contract.stream_spec import UNBOUNDED, StreamSpec
 from simulator.reader.decode.row_images import row_images
-from simulator.reader.frame import UNKNOWN_CELL, Layout
+from simulator.reader.events import UNKNOWN_CELL, Layout
 from simulator.reader.verify.origin import StreamOrigin
 from simulator.reader.verify.verification import NotChecked, Verification
 from simulator.releases import Release

@@ -27,7 +27,7 @@ from simulator.reader.contract.checks import PartitionChecks
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.contract.summary import SHOW, CheckedPiece, PartitionSummary, joined_pieces
 from simulator.reader.decode.batches import StreamDecoder, is_sequential, possible_statements, schema_memory
-from simulator.reader.frame import RECORD_SCHEMA, Layout, record_batch
+from simulator.reader.events import RECORD_SCHEMA, Layout, record_batch
 from simulator.reader.partitions import StreamPartition, cut_partition, split_batch
 from simulator.reader.records import Record, TopicPartition
 from simulator.reader.replay.findings import SkippedChanges
