@@ -40,20 +40,13 @@ DOORS = {
     "prompt_toolkit": ("cli",),
     "pytest": ("api.pytest_plugin",),
     "py4j": ("engines.spark.failures", "engines.spark.internals"),
-    "pyspark": (
-        "engines.on_spark",
-        "engines.spark",
-        "reader.databases.jdbc",
-        "reader.on_spark",
-        "truth.on_spark",
-        "load.on_spark",
-    ),
-    "pymysql": ("reader.databases",),
+    "pyspark": ("engines.on_spark", "engines.spark", "reader.on_spark", "truth.on_spark", "load.on_spark"),
+    "pymysql": ("reader.database_tables",),
     "re2": ("ticdc.filters.go_regexp", "tidb.functions.texts"),
     "rich": ("cli",),
     "starlette": ("openapi", "page"),
     "uvicorn": ("openapi",),
-    "sqlalchemy": ("reader.databases",),
+    "sqlalchemy": ("reader.database_columns", "reader.database_tables"),
     "sortedcontainers": ("tidb.storage",),
     "sqlglot": ("tidb.parser", "ticdc.ddl"),
     "tomllib": ("files",),
@@ -81,7 +74,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 OPTIONAL = {"confluent_kafka", "pymysql", "sqlalchemy"}
 """What an installation without extras lacks."""
 
-OPTIONAL_ROOMS = ("reader.databases.", "sinks.kafka.confluent")
+OPTIONAL_ROOMS = ("sinks.kafka.confluent",)
 
 
 def module_name(path: Path) -> str:

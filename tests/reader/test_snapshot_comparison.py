@@ -146,9 +146,9 @@ def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_
         },
     )
     wanted = expected_rows(snapshots.open(truth, snapshots.CsvDialect(binary="hex")))
-    from simulator.reader.databases.jdbc import run
+    from simulator.reader.on_spark import compare_jdbc
 
-    batches, gaps = run(spark, derby, wanted, 10, 0)
+    batches, gaps = compare_jdbc(spark, derby, wanted, 10, 0)
     result = summarize_findings(batches, wanted.timeline, wanted.expected, SkippedChanges(), [], 10)
     assert {example.what for example in result.examples} == {
         "shop.keyed, row 1: name is 'other', 'n1' expected",
@@ -163,14 +163,14 @@ def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_
 
 def test_a_database_that_cannot_be_read_is_refused(spark: SparkSession, java: Any, states: tuple[Path, Path]) -> None:
     wanted = expected_rows(snapshots.open(states[0]))
-    from simulator.reader.databases.jdbc import database
+    from simulator.reader.on_spark import jdbc_tables
 
     for url, words in {
         "jdbc:derby:memory:none": "cannot be read: (Couldn.t connect to the database|: java.sql.SQLException)",
         "jdbc:postgresql://127.0.0.1:1/x": "no JDBC driver of it is there: --jdbc-driver JAR names one",
     }.items():
         with pytest.raises(UserError, match=words):
-            database(spark, url, wanted.timeline)
+            jdbc_tables(spark, url, wanted.timeline)
 
 
 def test_a_database_is_compared_by_the_command_line(
@@ -181,7 +181,7 @@ def test_a_database_is_compared_by_the_command_line(
         "CREATE DATABASE shop; CREATE TABLE shop.keyed (id INT PRIMARY KEY, name VARCHAR(20), d DOUBLE);\n"
         "INSERT INTO shop.keyed VALUES (0, 'n0', 0.5), (1, 'n1', 1.5);\n"
     )
-    from simulator.reader.databases.jdbc import DERBY_LOG
+    from simulator.reader.on_spark import DERBY_LOG
 
     java.java.lang.System.clearProperty(DERBY_LOG)
     assert play("run", tmp_path / "story.sql", "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth") == 0

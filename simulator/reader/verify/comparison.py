@@ -18,7 +18,7 @@ from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.limits import counted
 from simulator.reader import truth_metadata
 from simulator.reader.contract.summary import NEVER
-from simulator.reader.databases.tables import EXAMPLES, is_database, open_tables
+from simulator.reader.database_tables import EXAMPLES, is_database, open_tables
 from simulator.reader.replay.findings import SkippedChanges
 from simulator.reader.replay.frame import ImagePairSource
 from simulator.reader.replay.image_pairs import ABOVE
@@ -303,9 +303,9 @@ def _behind_jdbc(options: VerifyOptions, url: str, expected: Snapshot) -> Found:
     comparison = expected_rows(expected)
 
     def compare(spark: Any) -> Found:
-        from simulator.reader.databases import jdbc
+        from simulator.reader import on_spark
 
-        batches, gaps = jdbc.run(spark, url, comparison, options.show, expected.size)
+        batches, gaps = on_spark.compare_jdbc(spark, url, comparison, options.show, expected.size)
         return _outcome(batches, comparison, options), gaps
 
     jars = () if options.jdbc_driver is None else (options.jdbc_driver,)

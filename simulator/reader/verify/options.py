@@ -170,7 +170,7 @@ def engine_of(master: str, size: int) -> Engine:
         def work(session: Any) -> list[pa.RecordBatch]:
             from simulator.reader import on_spark
 
-            return on_spark.replay_on_spark(session, sources, expected, show, report, size)
+            return on_spark.SparkReplay(session, expected, show).findings(sources, report, size)
 
         return with_spark(chosen, size, work)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlalchemy import types
 
 from simulator.reader.events import UNKNOWN_CELL
 from simulator.tidb.datums.cast import tidb_text
@@ -24,15 +23,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from sqlalchemy.types import TypeEngine
 
-
 SINGLE, DOUBLE = 7, 15
 """Decimal digits that floating-point numbers hold."""
 
-Expression = Callable[[str, "TypeEngine[Any]", ColumnType], str]
-"""Returns the SQL that reads a column, of its quoted name, its type in the database, and TiDB's."""
+Expression = Callable[[str, "TypeEngine[Any]"], str]
+"""Returns the SQL that reads a column, of its quoted name and its type in the database."""
 
 
-def _postgresql(name: str, type: TypeEngine[Any], wanted: ColumnType) -> str:
+def _postgresql(name: str, type: TypeEngine[Any]) -> str:
+    from sqlalchemy import types
+
     if isinstance(type, types.LargeBinary):
         return name
     if isinstance(type, types.Boolean):
@@ -49,7 +49,7 @@ def _postgresql(name: str, type: TypeEngine[Any], wanted: ColumnType) -> str:
     return f"{name}::text"
 
 
-def _mysql(name: str, type: TypeEngine[Any], wanted: ColumnType) -> str:
+def _mysql(name: str, type: TypeEngine[Any]) -> str:
     if _kind(type) == "BIT":
         return f"{name} + 0"  # as a number, not as bytes
     # MySQL shows six digits of a FLOAT, and all of a DOUBLE.
@@ -57,7 +57,7 @@ def _mysql(name: str, type: TypeEngine[Any], wanted: ColumnType) -> str:
 
 
 EXPRESSIONS: Mapping[str, Expression] = MappingProxyType(
-    {"sqlite": lambda name, type, wanted: name, "postgresql": _postgresql, "mysql": _mysql, "mariadb": _mysql}
+    {"sqlite": lambda name, type: name, "postgresql": _postgresql, "mysql": _mysql, "mariadb": _mysql}
 )
 
 
@@ -95,6 +95,8 @@ def _kind(type: TypeEngine[Any]) -> str:
 
 
 def _is_zoned(type: TypeEngine[Any]) -> bool:
+    from sqlalchemy import types
+
     return isinstance(type, types.DateTime) and bool(type.timezone)
 
 

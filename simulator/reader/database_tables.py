@@ -1,4 +1,5 @@
-"""The expected tables in a database: where each one is, which of its columns are compared, and its rows.
+"""The expected tables in a consumer's SQLite, PostgreSQL or MySQL, read through SQLAlchemy: where each one is, which of its
+columns are compared, and its rows.
 
 A table is looked for in the schema of its name, and in the database or default schema of the URL. The database is read
 only, and values come as its own text, or as bytes.
@@ -6,16 +7,21 @@ only, and values come as its own text, or as bytes.
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from simulator.columns import row_image
-from simulator.errors import UserError, did_you_mean
+from simulator.errors import UserError, did_you_mean, mask_secrets, printable, uri_without_secrets
+from simulator.reader.database_columns import EXPRESSIONS, cells, vague_values, why_not_compared
 from simulator.reader.events import UNKNOWN_CELL
 from simulator.reader.replay.frame import ImagePairSource, Report
 from simulator.reader.replay.states import Gaps, StateRows, column_gaps, state_table_numbers
@@ -23,18 +29,8 @@ from simulator.reader.replay.table_timeline import TableHistory, TableTimeline
 from simulator.tidb.model.table import Table, visible_columns
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Inspector
+    from sqlalchemy import Connection, Engine, Inspector
     from sqlalchemy.engine.interfaces import ReflectedColumn
-import re
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from simulator.errors import mask_secrets, printable, uri_without_secrets
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
-
 
 DRIVERS = {
     "sqlite": "sqlite+pysqlite",
@@ -245,9 +241,7 @@ class _Search:
         self._schemas = self.inspector.get_schema_names()
         self._default = self.inspector.default_schema_name
         self._named_in_url = connection.dialect.name in ("mysql", "mariadb")
-        self._count: dict[str, int] = {}
-        for table in tables:
-            self._count[table.name.casefold()] = self._count.get(table.name.casefold(), 0) + 1
+        self._count = Counter(table.name.casefold() for table in tables)
 
     def place(self, table: Table) -> Place | Gaps:
         """Return where a table is, or what its absence leaves open."""
@@ -292,32 +286,24 @@ def _of_that_name(names: Sequence[str], wanted: str) -> list[str]:
 
 
 def _query(connection: Connection, inspector: Inspector, place: Place, table: Table) -> tuple[TableQuery, Gaps]:
-    from simulator.reader.databases import columns as reading
-
-    dialect, quote = connection.dialect, connection.dialect.identifier_preparer.quote_identifier
+    dialect, quote = connection.dialect.name, connection.dialect.identifier_preparer.quote_identifier
     reflected = inspector.get_columns(place[1], place[0])
-    there: dict[str, ReflectedColumn] = {}
-    for column in visible_columns(table):
-        found = _column(reflected, column.name)
-        if found is not None:
-            there[column.name] = found
-    known = {found["name"]: name for name, found in there.items()}
+    known = {column.name: _column(reflected, column.name) for column in visible_columns(table)}
+    there = {name: found for name, found in known.items() if found is not None}
     unusable = {
         column.name: why
         for column in visible_columns(table)
-        if column.name in there and (why := reading.why_not_compared(dialect.name, there[column.name]["type"], column))
+        if column.name in there and (why := why_not_compared(dialect, there[column.name]["type"], column))
     }
     quoted = ".".join(quote(name) for name in place if name is not None)
     columns = [column for column in visible_columns(table) if column.name in there and column.name not in unusable]
-    if dialect.name == "sqlite":
-        named = [(column, quote(there[column.name]["name"])) for column in columns]
-        unusable |= reading.vague_values(connection, quoted, named)
-    expressions = [
-        reading.EXPRESSIONS[dialect.name](quote(there[column.name]["name"]), there[column.name]["type"], column.type)
-        for column in columns
-    ]
+    named = [(column, quote(there[column.name]["name"])) for column in columns]
+    if dialect == "sqlite":
+        unusable |= vague_values(connection, quoted, named)
+    expressions = [EXPRESSIONS[dialect](name, there[column.name]["type"]) for column, name in named]
     sql = f"SELECT {', '.join(expressions) or '1'} FROM {quoted}"
-    names = [known.get(column["name"], column["name"]) for column in reflected]
+    own_names = {found["name"]: name for name, found in there.items()}
+    names = [own_names.get(column["name"], column["name"]) for column in reflected]
     return TableQuery(sql, tuple(column.name for column in columns)), column_gaps(table, names, unusable)
 
 
@@ -348,8 +334,6 @@ def _read(url: str, query: TableQuery, rows: StateRows, report: Report) -> Itera
 
 
 def _image_pairs(connection: Connection, query: TableQuery, rows: StateRows) -> Iterator[pa.RecordBatch]:
-    from simulator.reader.databases.columns import cells
-
     columns = visible_columns(rows.history.table)
     wanted = [column.name for column in columns]
     places = {name: place for place, name in enumerate(query.columns)}
