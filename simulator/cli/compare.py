@@ -11,8 +11,8 @@ from typing import Any
 from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError, printable
 from simulator.limits import counted
-from simulator.reader.compare.events import EVERYTHING, ComparedEvent, Difference
-from simulator.reader.compare.streams import StreamComparison, compare_storages, compare_streams
+from simulator.reader.compare import StreamComparison, compare_storages, compare_streams
+from simulator.reader.compared_events import EVERYTHING, ComparedEvent, Difference
 from simulator.reader.records import check_protocol
 from simulator.reader.storage.file_checks import is_storage
 

@@ -26,7 +26,14 @@ from simulator.explain.change import RowChange
 from simulator.explain.ddl import ddl_lines, explain_statements
 from simulator.explain.row import explain_row, filter_decision, row_lines
 from simulator.limits import counted, noun
-from simulator.reader.compare.events import EVERYTHING, ComparedEvent, Identities, StreamMessage, differences, events_of
+from simulator.reader.compared_events import (
+    EVERYTHING,
+    ComparedEvent,
+    Identities,
+    StreamMessage,
+    differences,
+    events_of,
+)
 from simulator.reader.decode import DdlEvent, Event, RowEvent, Watermark, before_image, told_schemas
 from simulator.reader.event_lines import MessageReader, as_dict, as_text, describe, kind
 from simulator.sinks.memory import Message

@@ -27,7 +27,7 @@ from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name, Table
 
 IGNORED = frozenset({"build-ts", "members", "claim-check-names", "schemas"})
-"""What is left out of the texts of messages (`compare.events.IGNORABLE`): two runs of one plan do not share it. Which
+"""What is left out of the texts of messages (`compared_events.IGNORABLE`): two runs of one plan do not share it. Which
 schema of a registry a statement names depends on the messages before it."""
 
 

@@ -31,7 +31,7 @@ from support.vectors.files import ENDTOEND, Json, parametrize, recorded_files
 
 from simulator import TiCDC
 from simulator.errors import DdlError, EncodeError, SqlError
-from simulator.reader.compare.events import (
+from simulator.reader.compared_events import (
     EVERYTHING,
     ComparedEvent,
     Identities,
@@ -40,7 +40,7 @@ from simulator.reader.compare.events import (
     transaction_of,
     with_commit_ts,
 )
-from simulator.reader.compare.events import differences as unequal
+from simulator.reader.compared_events import differences as unequal
 from simulator.reader.decode import avro as avro_records
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult, joined
 from simulator.run.steps import execution

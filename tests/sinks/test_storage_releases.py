@@ -9,7 +9,7 @@ import pytest
 
 from simulator import TiCDC, releases
 from simulator.errors import ChangefeedError, EncodeError
-from simulator.reader.compare.streams import compare_storages
+from simulator.reader.compare import compare_storages
 from simulator.reader.storage.directory import open_directory
 from simulator.reader.storage.events import lines
 from simulator.reader.verify.options import VerifyOptions

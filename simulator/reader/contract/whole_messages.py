@@ -19,7 +19,7 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.errors import NotSimulatedError, SimulatorError
 from simulator.reader import truth_metadata
-from simulator.reader.compare.events import ComparedEvent, StreamMessage, events_of, first_difference
+from simulator.reader.compared_events import ComparedEvent, StreamMessage, events_of, first_difference
 from simulator.reader.contract.events import EventArrays, TableDefinitions
 from simulator.reader.contract.message_writer import MessageWriter, RewrittenRows
 from simulator.reader.contract.stream_spec import StreamSpec
@@ -34,7 +34,7 @@ from simulator.ticdc.codecs import CODECS
 from simulator.tidb.model.table import Table, names_untold_columns
 
 IGNORED = frozenset({"build-ts", "ids", "members", "claim-check-names"})
-"""What is not compared (`compare.events.IGNORABLE`): messages do not determine it."""
+"""What is not compared (`compared_events.IGNORABLE`): messages do not determine it."""
 
 UNTIMED = IGNORED | {"commit-ts"}
 """The same of a row of which only its place in the partition tells when it was."""

@@ -324,7 +324,7 @@ class ComparableText:
 
 
 ToComparable: TypeAlias = "Callable[[bytes | None, bytes | None, frozenset[str], Mapping[int, str]], ComparableText]"
-"""Takes key and value of an event, the names of what is ignored (`compare.events.IGNORABLE`), and the schemas of a
+"""Takes key and value of an event, the names of what is ignored (`compared_events.IGNORABLE`), and the schemas of a
 registry by id. Raises ValueError or KeyError if the event is invalid."""
 
 

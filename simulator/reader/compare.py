@@ -17,7 +17,7 @@ import pyarrow as pa
 from simulator.errors import UserError, did_you_mean
 from simulator.files import PARSE_ERRORS, parse_error_reason
 from simulator.limits import counted
-from simulator.reader.compare.events import (
+from simulator.reader.compared_events import (
     EVERYTHING,
     IGNORABLE,
     ComparedEvent,
