@@ -46,6 +46,8 @@ from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.storage.row_keys import column_cells
 from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.session import Use
+from simulator.truth import PlayedRun
+from simulator.truth.directory import TruthFiles
 from simulator.truth.expected_rows import about_run, expected_rows, write, write_in_process
 
 SINK_URI = DEFAULT_SINK_URI
@@ -229,9 +231,9 @@ class TiCDC:
             raise UserError(f"no truth at {at}: the stream so far goes from {first} to {tso.describe(last)}")
         topics = {topic: live.output.counts.get(topic, self._changefeed.kafka.partitions) for topic in self.topics}
         sums = live.sums or {} if at == last else {}
-        about = about_run("TiCDC", self.describe(), plan, self._changefeed, decided, topics, self._seed, at, sums)
-        rows_by_table = expected_rows(plan, decided, self._seed, at)
-        return write(rows_by_table, about, write_in_process, Path(directory), format)
+        run = PlayedRun("TiCDC", self.describe(), plan, decided, self._seed)
+        files = TruthFiles(Path(directory), format)
+        return write(expected_rows(run, at), about_run(run, topics, at, sums), write_in_process, files)
 
     def verify(self, against: str | Path) -> None:
         """Compare what a consumer wrote, a snapshot or the URL of its database, with the expected rows.

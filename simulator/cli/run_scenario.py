@@ -37,7 +37,8 @@ from simulator.sinks.console import ConsoleServer
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.codecs.schema_registry import SchemaManager
-from simulator.ticdc.rules import changefeed_rules
+from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
+from simulator.truth import PlayedRun
 
 if TYPE_CHECKING:
     from simulator.truth.expected_rows import TruthEngine
@@ -74,9 +75,8 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     sending.check_plan(options, planned)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
-    truth_request = TruthRequest(
-        planned, changefeed, changefeed_rules(changefeed, release), script.seed, command, played, options
-    )
+    rules = changefeed_rules(changefeed, release)
+    truth_request = TruthRequest(PlayedRun(command, played, planned, rules, script.seed), options)
     if options["at"] is not None:
         with _engines(_master(options["master"], planned), options["master"], planned, display) as engines:
             truth_request.show(engines.truth, display)
@@ -88,7 +88,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     master = _master(options["master"], planned)
     place = driver_host(master)
     with ExitStack() as stack:
-        output = stack.enter_context(output_of(planned, changefeed, release, options, place))
+        output = stack.enter_context(output_of(planned, rules, options, place))
         display.warn(output.notes)
         planned_run = PlannedRun(planned, output, release, script.seed, script.speed)
         checkpoint_writer = stack.enter_context(sending.with_checkpoint(options, planned_run, changefeed, display))
@@ -194,14 +194,10 @@ def _write_truth(*call: Any) -> Counter[int]:
 
 @contextmanager
 def output_of(
-    planned: Plan,
-    changefeed: Changefeed,
-    release: Release,
-    options: dict[str, Any],
-    place: DriverHost,
-    shared: bool = False,
+    planned: Plan, rules: ChangefeedRules, options: dict[str, Any], place: DriverHost, shared: bool = False
 ) -> Iterator[Output]:
     """Yield the output of the options; `shared` as with FilesOutput."""
+    changefeed = rules.changefeed
     if options["fixtures"] is not None:
         directory, format = options["fixtures"], options["fixtures_format"]
         with ExitStack() as undo:
@@ -219,7 +215,7 @@ def output_of(
                 if server.refused is not None:
                     raise server.refused
     elif changefeed.storage is not None:
-        yield StorageOutput(changefeed, release).for_plan(planned)
+        yield StorageOutput(changefeed, rules.release).for_plan(planned)
     else:
         yield to_kafka(planned, changefeed, options)
 

@@ -21,9 +21,7 @@ from simulator.errors import UserError
 from simulator.limits import noun
 from simulator.run.execute import RunResult
 from simulator.run.outputs import Output
-from simulator.run.plan import Plan
-from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.rules import ChangefeedRules
+from simulator.truth import PlayedRun
 
 if TYPE_CHECKING:
     from simulator.truth.expected_rows import ExpectedRows, TruthEngine
@@ -37,9 +35,9 @@ NOT_WRITTEN = "no truth was written"
 def check(options: dict[str, Any]) -> None:
     """Check the options; raises UserError."""
     if options["truth"] is not None:
-        from simulator.truth import directory
+        from simulator.truth.directory import TruthFiles
 
-        directory.check(options["truth"], options["truth_format"])
+        TruthFiles(options["truth"], options["truth_format"]).check()
     elif options["at"] is not None:
         raise UserError("--at says of when the truth is; --truth DIR says where it goes")
 
@@ -83,12 +81,7 @@ def show(rows: Mapping[str, int], place: Path, ts: int) -> None:
 class TruthRequest:
     """The truth of a scenario's run."""
 
-    plan: Plan
-    changefeed: Changefeed
-    rules: ChangefeedRules
-    seed: int
-    command: str
-    played: str
+    run: PlayedRun
     options: dict[str, Any]
 
     def check(self) -> None:
@@ -100,7 +93,7 @@ class TruthRequest:
         """Write the requested truth after a run, at the watermark where it ended."""
         if self.options["truth"] is None:
             return
-        ts = account.ended[1] if account.ended else tso.compose(self.plan.timeline.end_ms)
+        ts = account.ended[1] if account.ended else tso.compose(self.run.plan.timeline.end_ms)
         try:
             expected_rows = self._expected_rows(ts) if ts else None
         except UserError as error:  # at the watermark of a stopped run it may be unknown
@@ -121,21 +114,21 @@ class TruthRequest:
         """Write the truth at a watermark, without a run; raises UserError for a watermark outside the run."""
         ts = self._at()
         display.stage("writing the truth")
-        output = Output(self.changefeed).for_plan(self.plan)
+        output = Output(self.run.rules.changefeed).for_plan(self.run.plan)
         show(self._write(engine, output, self._expected_rows(ts), ts), self.options["truth"], ts)
 
     @cached_property
     def _final(self) -> ExpectedRows:
-        return self._computed(tso.compose(self.plan.timeline.end_ms))
+        return self._computed(tso.compose(self.run.plan.timeline.end_ms))
 
     def _expected_rows(self, ts: int) -> ExpectedRows:
         """Return the rows at a watermark; raises UserError if they are unknown."""
-        return self._final if ts == tso.compose(self.plan.timeline.end_ms) else self._computed(ts)
+        return self._final if ts == tso.compose(self.run.plan.timeline.end_ms) else self._computed(ts)
 
     def _computed(self, ts: int) -> ExpectedRows:
         from simulator.truth.expected_rows import expected_rows  # it takes long, and few runs write a truth
 
-        return expected_rows(self.plan, self.rules, self.seed, ts)
+        return expected_rows(self.run, ts)
 
     def _write(
         self,
@@ -145,20 +138,20 @@ class TruthRequest:
         ts: int,
         sums: ChangeSums = MappingProxyType({}),
     ) -> Mapping[str, int]:
+        from simulator.truth.directory import TruthFiles
         from simulator.truth.expected_rows import about_run, write
 
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))
-        plan, rules = self.plan, self.rules
-        about = about_run(self.command, self.played, plan, self.changefeed, rules, topics, self.seed, ts, sums)
-        lines = (f"Played: {self.played}",)
-        return write(expected_rows, about, engine, self.options["truth"], self.options["truth_format"], lines)
+        files = TruthFiles(self.options["truth"], self.options["truth_format"])
+        about = about_run(self.run, topics, ts, sums)
+        return write(expected_rows, about, engine, files, (f"Played: {self.run.name}",))
 
     def _at(self) -> int:
-        start_ms, end_ms = self.plan.positions[0].now_ms, self.plan.timeline.end_ms
+        start_ms, end_ms = self.run.plan.positions[0].now_ms, self.run.plan.timeline.end_ms
         ts = watermark(self.options["at"], start_ms)
         if ts > tso.compose(end_ms):
             raise UserError(f"--at {self.options['at']}: the run ends at {tso.describe(tso.compose(end_ms))}")
-        if not between_milliseconds(ts) and ts not in {job.commit_ts for job in self.plan.jobs}:
+        if not between_milliseconds(ts) and ts not in {job.commit_ts for job in self.run.plan.jobs}:
             raise not_between(ts)
         return ts

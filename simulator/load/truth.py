@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 from simulator import tso
@@ -15,7 +14,7 @@ from simulator.run.outputs import Output
 from simulator.ticdc import dispatch
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.truth import directory as directories
-from simulator.truth.directory import table_file
+from simulator.truth.directory import TableFile, TruthFiles
 from simulator.truth.filtered_rows import StatementMessages
 
 CHUNK = 65_536
@@ -25,12 +24,7 @@ PLAN = "plan.toml"
 
 
 def write(
-    prepared: PreparedLoad,
-    output: Output,
-    ms: int,
-    directory: Path,
-    format: str = "csv",
-    sums: ChangeSums = MappingProxyType({}),
+    prepared: PreparedLoad, output: Output, ms: int, files: TruthFiles, sums: ChangeSums = MappingProxyType({})
 ) -> Mapping[str, int]:
     """Write the rows at the watermark of a simulated millisecond, and return how many each table has.
 
@@ -46,17 +40,16 @@ def write(
         for number, loaded in enumerate(epoch.tables)
         if loaded is not None
     ]
-    with directories.staging_directory(directory, format) as staging:
-        directories.write_definitions(staging, (table for *_, table in tables))
+    with files.staged() as staged:
+        directories.write_definitions(staged.directory, (table for *_, table in tables))
         rows = {
-            f"{table.schema}.{table.name}": _write_rows(epoch, number, loaded, table, ms, staging, format)
-            for number, loaded, table in tables
+            f"{table.schema}.{table.name}": _write_rows(epoch, number, ms, staged.of_table(table))
+            for number, _, table in tables
         }
-        (staging / PLAN).write_text(plan.text, "utf-8")
+        (staged.directory / PLAN).write_text(plan.text, "utf-8")
         to, watermark = output.destinations, tso.compose(prepared.start_ms + ms)
         about = directories.about(
-            rules.changefeed,
-            rules.release,
+            rules,
             messages.tables(prepared.plan.positions[0].catalog),
             sums,
             command="load",
@@ -70,7 +63,7 @@ def write(
             statements=tuple(messages.of_jobs(jobs_until(prepared, ms))),
         )
         directories.write_about(
-            staging,
+            staged.directory,
             replace(about, rows=rows),
             (f"Plan: {plan.name}, as in {PLAN}", f"Simulated milliseconds since the start: {ms}"),
         )
@@ -93,13 +86,13 @@ def _routed_table(loaded: EpochTable, epoch: SchemaEpoch) -> Table:
     return dispatch.sent_table(epoch.rules.routes[loaded.place.indexes[0]], loaded.place.table)
 
 
-def _write_rows(
-    epoch: SchemaEpoch, number: int, loaded: EpochTable, table: Table, ms: int, directory: Path, format: str
-) -> int:
-    stream, count = epoch.stream, 0
+def _write_rows(epoch: SchemaEpoch, number: int, ms: int, file: TableFile) -> int:
+    """Write the rows of a table that exist at a simulated millisecond; return how many they are."""
+    stream, loaded, count = epoch.stream, epoch.tables[number], 0
+    assert loaded is not None
     behind = stream.timetable.transactions_before(ms)
-    names = [column.name for column in visible_columns(table)]
-    with table_file(directory, table, format) as file:
+    names = [column.name for column in visible_columns(loaded.place.table)]
+    with file:
         for rows in stream.alive(number, behind, loaded.since, CHUNK):
             file.write(loaded.values.texts(names, rows))
             count += len(rows.keys)

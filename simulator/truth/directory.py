@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
@@ -27,10 +28,9 @@ from simulator.errors import UserError, mask_secrets
 from simulator.files import disk_errors, read_bytes
 from simulator.reader import truth_metadata as truth_about
 from simulator.reader.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
-from simulator.releases import Release
 from simulator.signals import defer_signals
 from simulator.sinks.files import staging
-from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.derive import show_create
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
@@ -39,17 +39,45 @@ OURS = "Written by: ticdc-sim"
 """The beginning of the line in `metadata` that marks a truth."""
 
 
-def check(directory: Path, format: str = "csv") -> None:
-    """Check format and directory; raises UserError for an unknown format, or other files in the directory."""
-    if format not in FORMATS:
-        raise UserError(f"unknown format of a snapshot {format!r}: {' or '.join(FORMATS)}")
-    if directory.exists() and not directory.is_dir():
-        raise UserError(f"--truth {directory} is a file: give a new or empty directory")
-    if directory.exists() and any(directory.iterdir()) and not _is_ours(directory):
-        raise UserError(
-            f"--truth {directory} holds something else: give a new or empty directory, or one with a truth, "
-            "which is replaced"
-        )
+@dataclass(frozen=True)
+class TruthFiles:
+    """The directory of a truth, and the format of the files of its rows."""
+
+    directory: Path
+    format: str = "csv"
+
+    def check(self) -> None:
+        """Check format and directory; raises UserError for an unknown format, or other files in the directory."""
+        if self.format not in FORMATS:
+            raise UserError(f"unknown format of a snapshot {self.format!r}: {' or '.join(FORMATS)}")
+        if self.directory.exists() and not self.directory.is_dir():
+            raise UserError(f"--truth {self.directory} is a file: give a new or empty directory")
+        if self.directory.exists() and any(self.directory.iterdir()) and not _is_ours(self.directory):
+            raise UserError(
+                f"--truth {self.directory} holds something else: give a new or empty directory, or one with a truth, "
+                "which is replaced"
+            )
+
+    @contextmanager
+    def staged(self) -> Iterator[TruthFiles]:
+        """Yield the files in a staging directory, which replaces this one only if the block succeeds.
+
+        Raises UserError as `check` does, and DeliveryError for errors of the disk.
+        """
+        final = self.directory.absolute()
+        self.check()
+        with disk_errors(final), ExitStack() as undo:
+            with defer_signals():
+                made = staging.make(final)
+                undo.callback(defer_signals()(staging.discard), made)
+            yield replace(self, directory=made)
+            with defer_signals():
+                staging.put_in_place(final, made)
+
+    def of_table(self, table: Table, part: int | None = None) -> TableFile:
+        """Return a new file for the table's rows: its only one, or one of several, which have numbers."""
+        name = file_name(table, f".{self.format}" if part is None else f".{part:09d}.{self.format}")
+        return FORMATS[self.format](self.directory / name, table, part is not None)
 
 
 def _is_ours(directory: Path) -> bool:
@@ -58,23 +86,6 @@ def _is_ours(directory: Path) -> bool:
     except (OSError, UnicodeDecodeError, UserError):
         return False
     return any(line.startswith(OURS) for line in lines)
-
-
-@contextmanager
-def staging_directory(directory: Path, format: str = "csv") -> Iterator[Path]:
-    """Yield a staging directory, which replaces `directory` only if the block succeeds.
-
-    Raises UserError as `check` does, and DeliveryError for errors of the disk.
-    """
-    final = directory.absolute()
-    check(directory, format)
-    with disk_errors(final), ExitStack() as undo:
-        with defer_signals():
-            made = staging.make(final)
-            undo.callback(defer_signals()(staging.discard), made)
-        yield made
-        with defer_signals():
-            staging.put_in_place(final, made)
 
 
 def write_definitions(directory: Path, tables: Iterable[Table]) -> None:
@@ -86,9 +97,7 @@ def write_definitions(directory: Path, tables: Iterable[Table]) -> None:
         write_schema(directory, table)
 
 
-def about(
-    changefeed: Changefeed, release: Release, tables: Iterable[Table], sums: ChangeSums, **told: Any
-) -> TruthMetadata:
+def about(rules: ChangefeedRules, tables: Iterable[Table], sums: ChangeSums, **told: Any) -> TruthMetadata:
     """Return the metadata of a truth, without the counts of its rows; `tables` are those at the start, under their names
     in messages, and `told` are the other fields."""
     named, at_start = sums_by_kind(sums), {f"{table.schema}.{table.name}": table for table in tables}
@@ -96,7 +105,7 @@ def about(
         name: {each.name: each.origin_default for each in table.columns if each.origin_default is not None}
         for name, table in at_start.items()
     }
-    tag, architecture = tag_and_architecture(release)
+    changefeed, (tag, architecture) = rules.changefeed, tag_and_architecture(rules.release)
     return TruthMetadata(
         release=tag,
         architecture=architecture,
@@ -130,11 +139,7 @@ ROWS = pa.schema([("table", pa.int32()), ("image", pa.binary())])
 
 
 def write_rows(
-    batches: Iterable[pa.RecordBatch],
-    tables: Sequence[Table],
-    directory: Path,
-    format: str,
-    part: Callable[[int], int | None],
+    batches: Iterable[pa.RecordBatch], tables: Sequence[Table], files: TruthFiles, part: Callable[[int], int | None]
 ) -> Counter[int]:
     """Write rows (ROWS, grouped by table) and return their counts by table.
 
@@ -149,7 +154,7 @@ def write_rows(
                 continue
             if file is None or number != current:
                 opened.close()
-                file = table_file(directory, tables[number], format, part(number))
+                file = files.of_table(tables[number], part(number))
                 opened.push(file)
                 current = number
             file.write(row_image.named(images, [column.name for column in visible_columns(tables[number])]))
@@ -282,9 +287,3 @@ TableFile = CsvFile | ParquetFile
 FORMATS: Mapping[str, Callable[[Path, Table, bool], TableFile]] = MappingProxyType(
     {"csv": CsvFile, "parquet": ParquetFile}
 )
-
-
-def table_file(directory: Path, table: Table, format: str, part: int | None = None) -> TableFile:
-    """Return a new file for the table's rows: its only one, or one of several, which have numbers."""
-    name = file_name(table, f".{format}" if part is None else f".{part:09d}.{format}")
-    return FORMATS[format](directory / name, table, part is not None)

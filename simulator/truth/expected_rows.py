@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import MappingProxyType
 
 import pyarrow.compute as pc
@@ -30,16 +29,16 @@ from simulator.run.steps.execution import is_replicated, makes_ineligible
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, SnapshotTable, TableScan
 from simulator.ticdc import dispatch
-from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.model.table import Table
+from simulator.truth import PlayedRun
 from simulator.truth import directory as directories
 from simulator.truth.between_snapshots import BetweenSnapshots, between_snapshots, rows_at
-from simulator.truth.directory import write_rows
+from simulator.truth.directory import TruthFiles, write_rows
 from simulator.truth.filtered_rows import StatementMessages, apply_sent
 
 SMALL = 1 << 20
@@ -64,10 +63,10 @@ class ExpectedRows:
         return in_memory + files + (self.between.input_bytes if self.between else 0)
 
 
-def expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> ExpectedRows:
+def expected_rows(run: PlayedRun, watermark: int) -> ExpectedRows:
     """Return the rows at a watermark of a run, under the names of messages; raises UserError if they are unknown."""
-    expected = _expected_rows(plan, rules, seed, watermark)
-    return replace(expected, tables=tuple(as_sent(table, rules) for table in expected.tables))
+    expected = _expected_rows(run.plan, run.rules, run.seed, watermark)
+    return replace(expected, tables=tuple(as_sent(table, run.rules) for table in expected.tables))
 
 
 def as_sent(table: Table, rules: ChangefeedRules) -> Table:
@@ -219,79 +218,66 @@ def scan_as_table(entry: SnapshotTable, table: Table, number: int) -> TableScan:
     return TableScan(entry, PlacedTable(table, (number,) * count))
 
 
-TruthEngine = Callable[[ExpectedRows, Path, str], Counter[int]]
-"""Writes all rows into a directory in a format, and returns the counts by table index."""
+TruthEngine = Callable[[ExpectedRows, TruthFiles], Counter[int]]
+"""Writes all rows into files, and returns the counts by table index."""
 
 
 def write(
-    expected: ExpectedRows,
-    about: TruthMetadata,
-    engine: TruthEngine,
-    directory: Path,
-    format: str = "csv",
-    lines: Sequence[str] = (),
+    expected: ExpectedRows, about: TruthMetadata, engine: TruthEngine, files: TruthFiles, lines: Sequence[str] = ()
 ) -> Mapping[str, int]:
     """Write the rows and their metadata, which includes `lines`; return the number of rows by `schema.table`.
 
     Raises UserError for a directory with other files, SnapshotError for unreadable files, and DeliveryError for errors
     of the disk.
     """
-    with directories.staging_directory(directory, format) as staging:
-        directories.write_definitions(staging, expected.tables)
-        counts = engine(expected, staging, format)
+    with files.staged() as staged:
+        directories.write_definitions(staged.directory, expected.tables)
+        counts = engine(expected, staged)
         rows = {f"{table.schema}.{table.name}": counts[number] for number, table in enumerate(expected.tables)}
-        directories.write_about(staging, replace(about, rows=rows), lines)
+        directories.write_about(staged.directory, replace(about, rows=rows), lines)
     return rows
 
 
 def about_run(
-    command: str,
-    played: str,
-    plan: Plan,
-    changefeed: Changefeed,
-    rules: ChangefeedRules,
-    topics: Mapping[str, int],
-    seed: int,
-    watermark: int,
-    sums: ChangeSums = MappingProxyType({}),
+    run: PlayedRun, topics: Mapping[str, int], watermark: int, sums: ChangeSums = MappingProxyType({})
 ) -> TruthMetadata:
-    """Return the metadata of a plan's truth; `topics` has the number of partitions by topic, `sums` are those
+    """Return the metadata of a run's truth; `topics` has the number of partitions by topic, `sums` are those
     of `RunResult`."""
-    messages = StatementMessages(rules, codec_options(changefeed))
+    plan, rules = run.plan, run.rules
+    messages = StatementMessages(rules, codec_options(rules.changefeed))
     return directories.about(
-        changefeed,
-        rules.release,
+        rules,
         messages.tables(plan.positions[0].catalog),
         sums,
-        command=command,
-        played=played,
+        command=run.command,
+        played=run.name,
         topics=dict(topics),
         start_ts=tso.compose(plan.positions[0].now_ms),
         watermark=watermark,
         final_watermark=tso.compose(plan.timeline.end_ms),
         empty=empty_tables(plan, rules),
-        seed=seed,
+        seed=run.seed,
         emptied=emptied_tables(plan, rules),
         statements=tuple(messages.of_jobs(plan.jobs)),
     )
 
 
-def write_in_process(expected: ExpectedRows, directory: Path, format: str) -> Counter[int]:
+def write_in_process(expected: ExpectedRows, files: TruthFiles) -> Counter[int]:
     """Implement `TruthEngine`; raises UserError if compared snapshots are too large."""
     try:
         batches = (
             batch for pieces in snapshots.divide_into_tasks(expected.scans) for batch in snapshots.state_batches(pieces)
         )
-        rows = write_rows(batches, expected.tables, directory, format, lambda number: None)
+        rows = write_rows(batches, expected.tables, files, lambda number: None)
         if expected.between is not None:
-            rows += _write_compared(expected, expected.between, directory, format, frozenset(rows))
+            rows += _write_compared(expected, expected.between, files, frozenset(rows))
     except MemoryError as error:
         raise DeliveryError("the memory of this process is full, so that no truth was written") from error
     return rows
 
 
 def _write_compared(
-    expected: ExpectedRows, between: BetweenSnapshots, directory: Path, format: str, begun: frozenset[int]
+    expected: ExpectedRows, between: BetweenSnapshots, files: TruthFiles, begun: frozenset[int]
 ) -> Counter[int]:
     """Write the rows computed from two snapshots; tables in `begun` already have a file."""
     require_small(between.input_bytes)
@@ -301,4 +287,4 @@ def _write_compared(
     rows = rows_at(every, replace(between, comparison=in_order(every, between.comparison)))
     rows = rows.take(pc.sort_indices(rows["table"]))  # stable, and by handle already
     slices = (rows.slice(start, ROWS) for start in range(0, rows.num_rows, ROWS))
-    return write_rows(slices, expected.tables, directory, format, lambda number: 1 if number in begun else None)
+    return write_rows(slices, expected.tables, files, lambda number: 1 if number in begun else None)

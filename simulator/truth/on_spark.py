@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,7 @@ from simulator.files import disk_errors
 from simulator.sources import snapshots
 from simulator.tidb.model.table import Table
 from simulator.truth.between_snapshots import BetweenSnapshots, rows_at
-from simulator.truth.directory import ROWS, write_rows
+from simulator.truth.directory import ROWS, TruthFiles, write_rows
 from simulator.truth.expected_rows import ExpectedRows
 
 BYTES_A_FILE = 64 << 20
@@ -34,16 +33,16 @@ WRITTEN_ROWS = pa.schema([("table", pa.int32()), ("rows", pa.int64())])
 
 
 @unwrap_errors()
-def write(spark: SparkSession, expected: ExpectedRows, directory: Path, format: str) -> Counter[int]:
+def write(spark: SparkSession, expected: ExpectedRows, files: TruthFiles) -> Counter[int]:
     """Implement `TruthEngine`; raises SimulatorError for errors of its tasks."""
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
     tasks = snapshots.divide_into_tasks(expected.scans, spark.sparkContext.defaultParallelism)
     rows = Counter[int]()
     if tasks:
-        rows += _counted(_scanned(spark, tasks, expected, directory, format))
+        rows += _counted(_scanned(spark, tasks, expected, files))
     if expected.between is not None:
-        rows += _compared(spark, expected, expected.between, directory, format, len(tasks))
+        rows += _compared(spark, expected, expected.between, files, len(tasks))
     return rows
 
 
@@ -55,7 +54,7 @@ def _counted(frame: DataFrame) -> Counter[int]:
 
 
 def _scanned(
-    spark: SparkSession, tasks: list[list[snapshots.FilePiece]], expected: ExpectedRows, directory: Path, format: str
+    spark: SparkSession, tasks: list[list[snapshots.FilePiece]], expected: ExpectedRows, files: TruthFiles
 ) -> DataFrame:
     """Write the rows that are copied from files or memory."""
     tables, shared_tasks = expected.tables, SharedValues(spark.sparkContext, tasks)
@@ -63,30 +62,21 @@ def _scanned(
     def written(batches: Batches) -> Batches:
         for task in (task for batch in batches for task in batch.column(0).to_pylist()):
             rows = snapshots.state_batches(shared_tasks[task])
-            yield _written(rows, tables, directory, format, dict.fromkeys(range(len(tables)), task).get)
+            yield _written(rows, tables, files, dict.fromkeys(range(len(tables)), task).get)
 
     return map_in_arrow(spark.range(0, len(tasks), 1, len(tasks)), written, WRITTEN_ROWS)
 
 
 def _written(
-    batches: Iterable[pa.RecordBatch],
-    tables: tuple[Table, ...],
-    directory: Path,
-    format: str,
-    part: Callable[[int], int | None],
+    batches: Iterable[pa.RecordBatch], tables: tuple[Table, ...], files: TruthFiles, part: Callable[[int], int | None]
 ) -> pa.RecordBatch:
-    with wrap_errors(), disk_errors(directory):
-        rows = write_rows(batches, tables, directory, format, part)
+    with wrap_errors(), disk_errors(files.directory):
+        rows = write_rows(batches, tables, files, part)
     return pa.RecordBatch.from_pydict({"table": [*rows], "rows": [*rows.values()]}, schema=WRITTEN_ROWS)
 
 
 def _compared(
-    spark: SparkSession,
-    expected: ExpectedRows,
-    between: BetweenSnapshots,
-    directory: Path,
-    format: str,
-    first_part: int,
+    spark: SparkSession, expected: ExpectedRows, between: BetweenSnapshots, files: TruthFiles, first_part: int
 ) -> Counter[int]:
     """Write the rows computed from two snapshots; the files of all tables are numbered consecutively."""
     counts = _parts(expected.tables, between)
@@ -98,8 +88,7 @@ def _compared(
         yield _written(
             (batch for batch in batches if batch.num_rows),
             tables,
-            directory,
-            format,
+            files,
             lambda part: first_part + part - int(firsts[of[part]]),
         )
 

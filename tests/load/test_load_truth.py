@@ -18,7 +18,7 @@ from simulator.reader.decode import RowEvent, before_image, decode, time_of
 from simulator.reader.records import Record, read_records
 from simulator.sources import snapshots
 from simulator.tidb.model.table import Name, Table
-from simulator.truth import directory as directories
+from simulator.truth.directory import TruthFiles
 
 SHOP = shop_plan()
 STATEMENTS = f"""
@@ -37,7 +37,7 @@ Texts = dict[str, str | None] | None
 
 
 def written(run: Run, ms: int, directory: Path, format: str = "csv") -> Path:
-    truth.write(run.prepared, run.output, ms, directory, format)
+    truth.write(run.prepared, run.output, ms, TruthFiles(directory, format))
     return directory
 
 
@@ -86,7 +86,7 @@ def test_a_diff_of_two_truths_and_the_window_between_them_change_the_same_rows(t
 
 def test_a_truth_says_what_it_is(tmp_path: Path) -> None:
     run = Run(shop_plan(more="seed = 99"))
-    rows = truth.write(run.prepared, run.output, 700, tmp_path / "truth")
+    rows = truth.write(run.prepared, run.output, 700, TruthFiles(tmp_path / "truth"))
     watermark = tso.compose(run.prepared.start_ms + 700)
     snapshot = snapshots.open(tmp_path / "truth")
     assert snapshot.start_ts == watermark
@@ -108,7 +108,7 @@ def test_a_truth_in_another_format_replaces_the_old_one(tmp_path: Path) -> None:
     assert state(written(run, 600, tmp_path / "truth", "parquet")) != old
     assert not list((tmp_path / "truth").glob("*.csv"))
     with pytest.raises(UserError, match="format of a snapshot 'xml': csv or parquet"):
-        directories.check(tmp_path / "new", "xml")
+        TruthFiles(tmp_path / "new", "xml").check()
     assert [path.name for path in tmp_path.iterdir()] == ["truth"]
 
 

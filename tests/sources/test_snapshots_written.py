@@ -55,7 +55,7 @@ def test_rows_of_any_table_are_read_again(folder: Path, format: str, data: st.Da
     for old in folder.iterdir():
         old.unlink()
     directory.write_schema(folder, table)
-    with directory.table_file(folder, table, format, data.draw(st.sampled_from([None, 0, 12]))) as file:
+    with directory.TruthFiles(folder, format).of_table(table, data.draw(st.sampled_from([None, 0, 12]))) as file:
         file.write(texts)
         file.write({name: text.slice(1) for name, text in texts.items()})
 
@@ -68,7 +68,7 @@ def test_rows_of_any_table_are_read_again(folder: Path, format: str, data: st.Da
 def test_a_table_without_rows_is_a_file_without_rows(tmp_path: Path, format: str) -> None:
     table = create_table("CREATE TABLE `a.b`.`c-schema` (id INT PRIMARY KEY)")
     directory.write_schema(tmp_path, table)
-    with directory.table_file(tmp_path, table, format):
+    with directory.TruthFiles(tmp_path, format).of_table(table):
         pass
     (entry,) = snapshots.open(tmp_path).tables
     assert (entry.table.schema, entry.table.name) == ("a.b", "c-schema")

@@ -44,6 +44,7 @@ from simulator.signals import Stopped, StopRequest, defer_signals, stop_graceful
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.kafka import KafkaSettings
 from simulator.ticdc.changefeed import Changefeed, load_file
+from simulator.truth.directory import TruthFiles
 
 LONGEST_DURATION_MS = 10 * 365 * 86_400_000
 
@@ -206,9 +207,8 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
             claim_check.require_writable(request.changefeed.codec.claim_check_storage_uri)
         shared = request.master != IN_PROCESS
         with ExitStack() as put_away:
-            opened = output_of(
-                request.prepared.plan, request.changefeed, request.release, options, driver_host(request.master), shared
-            )
+            prepared, place = request.prepared, driver_host(request.master)
+            opened = output_of(prepared.plan, prepared.rules, options, place, shared)
             output = put_away.enter_context(opened)
             display.warn(output.notes)
             ended = LoadRun(request, output, display).run(put_away, report_options, metrics)
@@ -251,7 +251,7 @@ def _write_truth_at(request: LoadRequest, at: str) -> None:
     if not truths.between_milliseconds(ts):
         raise truths.not_between(ts)
     output, ms = Output(request.changefeed).for_plan(prepared.plan), tso.physical(ts) - prepared.start_ms
-    rows = truth.write(prepared, output, ms, options["truth"], options["truth_format"])
+    rows = truth.write(prepared, output, ms, TruthFiles(options["truth"], options["truth_format"]))
     truths.show(rows, options["truth"], ts)
 
 
@@ -369,8 +369,8 @@ class LoadRun:
             feed.close()
         if request.options["truth"] is not None:
             self.display.stage("writing the truth")
-            directory, format = request.options["truth"], request.options["truth_format"]
-            truth.write(prepared, output, feed.checkpoint.acknowledged_ms, directory, format, feed.sums)
+            files = TruthFiles(request.options["truth"], request.options["truth_format"])
+            truth.write(prepared, output, feed.checkpoint.acknowledged_ms, files, feed.sums)
 
 
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:
