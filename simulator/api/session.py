@@ -21,7 +21,7 @@ from simulator.changefeeds.spec import ChangefeedStream, Config, Sinks, compiled
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
 from simulator.reader.decode import Event
 from simulator.releases import Release
-from simulator.run import expectations, library
+from simulator.run import expectations
 from simulator.run import scenario as scenarios
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.plan.step import ChangefeedStopped
@@ -150,7 +150,7 @@ class TiCDC:
         They are sent together, with the messages of a run. The settings of the scenario are ignored. Raises UserError
         for invalid steps, and ExpectationError for a failed step `expect`.
         """
-        loaded = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
+        loaded = scenario if isinstance(scenario, Scenario) else scenarios.load(scenarios.file_of(Path(scenario)))
         live, sent_messages = self._open(), self.stream.sent
         before = len(sent_messages)
         sent = live.faults.records

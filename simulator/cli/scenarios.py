@@ -14,8 +14,7 @@ from simulator.cli.output import show_json, show_lines
 from simulator.cli.terminal import Terminal
 from simulator.errors import UserError
 from simulator.files import read_text
-from simulator.run.library import Shipped, find, shipped
-from simulator.run.scenario import ABOUT, KEYS
+from simulator.run.scenario import ABOUT, KEYS, Shipped, find_shipped, shipped
 from simulator.run.steps import STEPS
 from simulator.run.steps.kind import NAME, NAME_KEY, StepKind
 from simulator.settings import SETTINGS, Key, table_schema
@@ -36,10 +35,10 @@ def scenarios(name: str | None, as_json: bool, as_schema: bool) -> None:
         else:
             _show_all()
     elif as_json:
-        scenario = find(name)
+        scenario = find_shipped(name)
         show_json(_as_dict(scenario) | {"text": read_text(scenario.file)})
     else:
-        _show(find(name))
+        _show(find_shipped(name))
 
 
 def _as_dict(scenario: Shipped) -> dict[str, Any]:

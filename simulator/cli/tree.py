@@ -126,11 +126,11 @@ def run(file: Path, charset: str | None, **options: Any) -> None:
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
     from simulator.files import STANDARD_STREAM
-    from simulator.run import library, scenario
+    from simulator.run import scenario
 
     if file == STANDARD_STREAM and sys.stdin.isatty():
         complain(["reading SQL from the terminal; Ctrl-D ends it"])
-    run_scenario(scenario.load(library.file_of(file), charset), options, "run", str(file))
+    run_scenario(scenario.load(scenario.file_of(file), charset), options, "run", str(file))
 
 
 @commands.command()

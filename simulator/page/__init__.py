@@ -30,7 +30,7 @@ from simulator.openapi.replica_config import masked, masked_uri
 from simulator.page.messages import Decoded, Feed, answer_members, compare_feeds, message_members, reasons
 from simulator.page.tidbs import PageTidb, PageTidbs, is_playable, open_shipped, open_text, scenario, story
 from simulator.releases.behaviour import EVERY
-from simulator.run.library import find, shipped
+from simulator.run.scenario import find_shipped, shipped
 from simulator.settings import DURATION
 from simulator.tidb.parser.script import split_script
 
@@ -291,7 +291,7 @@ class Page:
         """Return a scenario of the library, or a file, as SQL; on a TiDB of its release if that is wanted."""
         body = await _body(request, fresh=bool)
         if "library" in body:
-            opened = open_shipped(find(str(body["library"])))
+            opened = open_shipped(find_shipped(str(body["library"])))
         else:
             opened = open_text(str(body.get("name")), str(body.get("text")))
         if not body["fresh"]:

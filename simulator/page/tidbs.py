@@ -26,7 +26,7 @@ from simulator.errors import DdlError, SqlError, UserError
 from simulator.files import parse_toml, read_text
 from simulator.page.messages import MOST_AT_ONCE, MOST_MESSAGES, Feed
 from simulator.releases import Release
-from simulator.run.library import Shipped
+from simulator.run.scenario import Shipped
 from simulator.serve.handler import ClientHandler, SimulatorCall, key_values, split_call
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.ticdc.codecs import CODECS

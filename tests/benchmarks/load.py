@@ -26,7 +26,7 @@ from simulator.load.epochs import Pace, SchemaEpoch, Window
 from simulator.load.sender import QueueItem, WindowSender, send_window, window_messages
 from simulator.load.windows import window_rows
 from simulator.releases import V8_5
-from simulator.run import library, outputs
+from simulator.run import outputs, scenario
 from simulator.sinks.memory import CountingSink
 from simulator.ticdc.changefeed import load
 
@@ -64,7 +64,7 @@ class Slow(CountingSink):
 
 def epoch(preset: str | Path, protocol: str, config: str = "") -> SchemaEpoch:
     """The stream of a preset, or of a plan's file, from its start on."""
-    plan = plan_file.load_plan(preset if isinstance(preset, Path) else library.preset_file(preset))
+    plan = plan_file.load_plan(preset if isinstance(preset, Path) else scenario.preset_file(preset))
     changefeed = load(f"kafka://127.0.0.1:9092/load?partition-num=4&protocol={protocol}", config, V8_5)
     prepared = epochs.prepare_load(
         plan, rates.resolve_rates(rates.parse_rate("max"), ROWS_A_SECOND).segments, changefeed, V8_5

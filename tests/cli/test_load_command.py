@@ -19,7 +19,7 @@ from support.processes import errors, started, wait_until
 from simulator.reader.decode import RowEvent, Watermark, decode
 from simulator.reader.records import Record, read_records
 from simulator.reader.truth_metadata import FILE, read
-from simulator.run import library
+from simulator.run import scenario
 from simulator.sinks.kafka import connect
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -55,10 +55,10 @@ def events_of(records: Iterable[Record]) -> list[object]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", library.preset_names())
+@pytest.mark.parametrize("name", scenario.preset_names())
 def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, plan: Path) -> None:
     """Its tables begin with fewer rows here, so that many of the changes are those of the mix."""
-    text = library.preset_file(name).read_text("utf-8").replace('initial = "present"', "").replace("32KiB", "4KiB")
+    text = scenario.preset_file(name).read_text("utf-8").replace('initial = "present"', "").replace("32KiB", "4KiB")
     plan.write_text(re.sub(r"^rows = (\d+)", lambda found: f"rows = {min(int(found[1]), 40)}", text, flags=re.M))
     Path("feed.toml").write_text('[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n')
     assert play(*LOAD, "plan.toml", "--config", "feed.toml", *OUTPUTS, "--rate", "400", "--duration", "1s") == 0
@@ -132,7 +132,7 @@ def test_the_console_shows_messages() -> None:
 
 def test_a_plan_is_printed_as_it_is() -> None:
     assert said("load", "plan.toml", "--print-plan") == (0, PLAN, [])
-    shop = library.preset_file("shop").read_text("utf-8")
+    shop = scenario.preset_file("shop").read_text("utf-8")
     assert said("load", "--preset", "shop", "--print-plan") == (0, shop, [])
 
 

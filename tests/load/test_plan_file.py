@@ -10,7 +10,7 @@ from simulator.errors import ScenarioError
 from simulator.generate.model import HotSet, Mix, Model, TableModel, Zipf
 from simulator.load.load_plan import STATEMENT_KINDS, DdlSchedule, LoadPlan
 from simulator.load.plan_file import load_plan, read_plan
-from simulator.run import library
+from simulator.run import scenario
 from simulator.settings import Settings
 
 PLAN = """\
@@ -202,9 +202,9 @@ def test_what_cannot_be_is_refused(text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", library.preset_names())
+@pytest.mark.parametrize("name", scenario.preset_names())
 def test_every_preset_is_a_plan(name: str) -> None:
-    plan: LoadPlan = load_plan(library.preset_file(name))
+    plan: LoadPlan = load_plan(scenario.preset_file(name))
 
-    assert (plan.name, plan.text) == (name, library.preset_file(name).read_text("utf-8"))
+    assert (plan.name, plan.text) == (name, scenario.preset_file(name).read_text("utf-8"))
     assert len(plan.created) == len(plan.model.tables) == len(plan.tables)

@@ -9,8 +9,7 @@ import pytest
 from simulator import releases
 from simulator.errors import UserError
 from simulator.page.tidbs import Executed, is_playable, open_shipped, open_text, scenario, story
-from simulator.run.library import find, shipped
-from simulator.run.scenario import load
+from simulator.run.scenario import find_shipped, load, shipped
 from simulator.run.steps.fault import FaultStep
 from simulator.run.steps.kind import WaitStep
 from simulator.run.steps.sql import SqlStep
@@ -115,7 +114,7 @@ def test_scenarios_of_the_library_become_sql() -> None:
     assert len(playable) > 30
     for each in playable:
         assert open_shipped(each).sql
-    opened = open_shipped(find("pk-update"))
+    opened = open_shipped(find_shipped("pk-update"))
     assert opened.sql.startswith("CREATE TABLE clustered")
     assert "sink" in opened.config
     assert "-- here the scenario checks" in opened.sql

@@ -10,8 +10,7 @@ import pytest
 
 from simulator.api.session import TiCDC
 from simulator.reader.decode import DdlEvent, RowEvent, decode
-from simulator.run.library import find
-from simulator.run.scenario import load
+from simulator.run.scenario import find_shipped, load
 
 TYPES = {
     "sqlType": dict(c_bigint=-5, c_int=4, c_mediumint=4, c_smallint=5, c_tinyint=-6, id=4),
@@ -34,7 +33,7 @@ NOTHING: dict[str, None] = dict.fromkeys(("pkNames", "sqlType", "mysqlType", "da
 
 def messages(name: str, release: str) -> list[tuple[bytes | None, bytes]]:
     """Keys and values of what a scenario sends."""
-    file = find(name).file
+    file = find_shipped(name).file
     settings = load(file).settings
     assert settings.sink_uri is not None
     with TiCDC(release, sink_uri=settings.sink_uri, config=settings.config) as ticdc:

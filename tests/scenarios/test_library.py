@@ -14,7 +14,7 @@ from simulator.reader.records import fixture_schemas, read_records
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.workflow import verify
 from simulator.run import scenario as scenarios
-from simulator.run.library import Shipped, shipped
+from simulator.run.scenario import Shipped, shipped
 from simulator.sinks.memory import Message
 from simulator.ticdc.codecs import Schema
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.playing import said
 
-from simulator.run.library import LIBRARY, shipped
+from simulator.run.scenario import LIBRARY, shipped
 
 ROOT = Path(__file__).parent.parent.parent
 EVERY = shipped().values()
@@ -69,7 +69,7 @@ def test_an_installed_package_has_every_scenario_and_what_it_reads(kind: str, tm
         "import site, sys\n"
         f"site.addsitedir({str(tmp_path / 'installed')!r})\n"
         f"sys.path.append({sysconfig.get_path('purelib')!r})\n"
-        "from simulator.run.library import LIBRARY, shipped\n"
+        "from simulator.run.scenario import LIBRARY, shipped\n"
         "print(LIBRARY, *shipped(), sep='\\n')"
     )
     library, *names = output("-S", "-c", code, cwd=tmp_path)

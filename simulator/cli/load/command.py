@@ -36,7 +36,7 @@ from simulator.load.rates import RateSegments
 from simulator.load.scheduler import WindowScheduler
 from simulator.load.sender import measure_bytes_per_row
 from simulator.releases import Release
-from simulator.run import checkpoint, library
+from simulator.run import checkpoint, scenario
 from simulator.run.checkpoint import CheckpointFile
 from simulator.run.outputs import Output
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, IN_PROCESS, Settings
@@ -62,9 +62,9 @@ would stay for more than an hour with the threshold of short commands."""
 def file_of(file: Path | None, preset: str | None) -> Path:
     """Return the plan's file; raises UserError unless there is exactly one."""
     if preset is not None and file is None:
-        return library.preset_file(preset)
+        return scenario.preset_file(preset)
     if file is None or preset is not None:
-        known = ", ".join(library.preset_names())
+        known = ", ".join(scenario.preset_names())
         raise UserError(f"a plan is expected, and one alone: PLAN.toml, or --preset with one of {known}")
     return file
 
