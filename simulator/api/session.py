@@ -45,7 +45,7 @@ from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.storage.row_keys import column_cells
 from simulator.tidb.syntax.definitions import CreateTable
-from simulator.tidb.syntax.session import Use
+from simulator.tidb.syntax.statements import Use
 from simulator.truth import PlayedRun
 from simulator.truth.directory import TruthFiles
 from simulator.truth.expected_rows import about_run, expected_rows, write, write_in_process

@@ -27,8 +27,8 @@ from simulator.tidb.model.types import mysql_type
 from simulator.tidb.parser.ddl.statements import parse_errors, parse_statement
 from simulator.tidb.parser.script import split_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.ddl import CreateDatabase
 from simulator.tidb.syntax.definitions import CreateTable, Pair, Statement
+from simulator.tidb.syntax.statements import CreateDatabase
 
 
 @dataclass(frozen=True)

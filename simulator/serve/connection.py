@@ -47,7 +47,7 @@ from simulator.tidb.errors import sql_error
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.syntax.expressions import Node
-from simulator.tidb.syntax.session import SqlStatement, Use
+from simulator.tidb.syntax.statements import SqlStatement, Use
 
 CAPABILITIES = (
     Capabilities.CLIENT_LONG_PASSWORD

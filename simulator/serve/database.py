@@ -30,7 +30,7 @@ from simulator.tidb.engine.system_tables import own_process
 from simulator.tidb.engine.writes.load_data import check_load
 from simulator.tidb.errors import sql_error
 from simulator.tidb.storage.rows import TooLong
-from simulator.tidb.syntax.session import LoadData, LoadFile
+from simulator.tidb.syntax.statements import LoadData, LoadFile
 
 Returned = TypeVar("Returned")
 

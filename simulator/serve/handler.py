@@ -25,7 +25,7 @@ from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.rows import LockWait, Pause, TooLong
 from simulator.tidb.syntax.definitions import Statement
-from simulator.tidb.syntax.session import LoadData, LoadFile, SqlStatement
+from simulator.tidb.syntax.statements import LoadData, LoadFile, SqlStatement
 
 Returned = TypeVar("Returned")
 

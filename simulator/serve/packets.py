@@ -24,7 +24,7 @@ from simulator.tidb.model import types
 from simulator.tidb.parser.literals import float_literal
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
 from simulator.tidb.syntax.queries import Insert, Update
-from simulator.tidb.syntax.session import LoadData, SqlStatement
+from simulator.tidb.syntax.statements import LoadData, SqlStatement
 
 
 def ok_packet(

@@ -49,7 +49,7 @@ from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.tidb.engine import FailedStatement, StatementOutcome
 from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.errors import error_number
-from simulator.tidb.syntax.session import SqlStatement
+from simulator.tidb.syntax.statements import SqlStatement
 
 FAST = r"v8\.0\.0\.(rows-00|txn-1|types-1)"
 """Cases that are not marked slow: one release, a part of the rows, types and transactions."""

@@ -20,8 +20,8 @@ from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.syntax.alter import RenameTo
-from simulator.tidb.syntax.ddl import AlterTable, RenameTable
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax
+from simulator.tidb.syntax.statements import AlterTable, RenameTable
 
 ANY = replace(V8_5, soft_deletes=True)
 """A release that reads all statements of streams."""

@@ -41,9 +41,9 @@ from simulator.tidb.ddl.session import ExecutionResult, Job
 from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Name, Table
 from simulator.tidb.parser.ddl.statements import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
-from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
 from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax
+from simulator.tidb.syntax.statements import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
 
 DEFAULT_DATABASE = "test"
 """The database that every new TiDB has."""

@@ -50,7 +50,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.syntax.ddl import RenameTable
+from simulator.tidb.syntax.statements import RenameTable
 
 READERS = (V8_5, find("v8.5.8", "new"), find("v7.1.6"))
 """Releases that together know the settings of files."""

@@ -31,8 +31,8 @@ from simulator.tidb.model.table import (
     visible_columns,
 )
 from simulator.tidb.syntax.alter import PartitionAction
-from simulator.tidb.syntax.ddl import AlterTable, TruncateTable
 from simulator.tidb.syntax.definitions import Statement
+from simulator.tidb.syntax.statements import AlterTable, TruncateTable
 
 
 @dataclass(frozen=True)

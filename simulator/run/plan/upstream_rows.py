@@ -27,8 +27,8 @@ from simulator.tidb.model.table import ROW_ID, Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.storage.ids import counters_after
-from simulator.tidb.syntax.ddl import DropTable
 from simulator.tidb.syntax.expressions import TableName, parts_of
+from simulator.tidb.syntax.statements import DropTable
 
 MOST_BYTES = 256 << 20
 """The limit for the files of a table that is read into memory."""

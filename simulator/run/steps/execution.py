@@ -43,8 +43,15 @@ from simulator.tidb.engine.settings import DEFAULT_SQL_MODE
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, ReorganizePartition
-from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable
-from simulator.tidb.syntax.session import SessionStatement, SqlStatement
+from simulator.tidb.syntax.statements import (
+    AlterTable,
+    FlashbackDatabase,
+    FlashbackTable,
+    RecoverTable,
+    SessionStatement,
+    SqlStatement,
+    TruncateTable,
+)
 
 MOVING = frozenset({Action.ALTER_TABLE_PARTITIONING, Action.REMOVE_PARTITIONING})
 """Jobs that copy all rows to a table with a new id (tidb v8.0.0: pkg/ddl/partition.go)."""

@@ -29,7 +29,7 @@ from simulator.tidb.parser.script import split_script
 from simulator.tidb.syntax import session as syntax
 from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.syntax.queries import RowStatement
-from simulator.tidb.syntax.session import ScriptStatement, SessionStatement, SqlStatement
+from simulator.tidb.syntax.statements import ScriptStatement, SessionStatement, SqlStatement
 from simulator.tidb.system_variables import READING_MODES
 
 BATCHED = 1_000

@@ -34,9 +34,9 @@ from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.restore.expressions import quote_name, quote_table
 from simulator.tidb.syntax.alter import ExchangePartition
-from simulator.tidb.syntax.ddl import AlterDatabase, AlterTable, CreateDatabase, CreateView, DropDatabase
 from simulator.tidb.syntax.definitions import CreateTable, EmbeddedQuery, Pair, Statement
 from simulator.tidb.syntax.expressions import TableName
+from simulator.tidb.syntax.statements import AlterDatabase, AlterTable, CreateDatabase, CreateView, DropDatabase
 
 WITHOUT_VALIDATION = " WITHOUT VALIDATION"
 

@@ -36,9 +36,9 @@ from simulator.tidb.parser.script import parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.restore.expressions import quote_name
-from simulator.tidb.syntax.ddl import CreateIndex, CreateView
 from simulator.tidb.syntax.definitions import CreateTable, KeyDefinition, Statement
 from simulator.tidb.syntax.expressions import TableName
+from simulator.tidb.syntax.statements import CreateIndex, CreateView
 
 SHARDS = (r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)", r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)")
 FEATURES = (

@@ -46,7 +46,7 @@ from simulator.tidb.storage.row_keys import entries_of, handle_bytes, handle_of,
 from simulator.tidb.storage.rows import NEWEST, Handle, LockWait, TooLong, Version
 from simulator.tidb.storage.tables import StoredTable, cells_of, image_of, layout_of, partition_of, sent_images
 from simulator.tidb.storage.transactions import Transaction
-from simulator.tidb.syntax.session import LoadFile, Show
+from simulator.tidb.syntax.statements import LoadFile, Show
 
 AnyStatement = syntax.SqlStatement | LoadFile
 Outcome = StatementOutcome | FailedStatement

@@ -35,7 +35,7 @@ from simulator.tidb.expressions.conversions import as_text
 from simulator.tidb.parser.literals import float_literal
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.storage.transactions import Transaction
-from simulator.tidb.syntax.session import LoadData, Show
+from simulator.tidb.syntax.statements import LoadData, Show
 from simulator.tidb.system_variables import VARIABLES
 
 

@@ -54,7 +54,7 @@ from simulator.tidb.functions.texts import compile_like
 from simulator.tidb.model.table import ROW_ID, Column, Table, row_id_column, shown_columns
 from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.storage.ids import auto_column, has_own_allocator, initial_counters, next_auto_id
-from simulator.tidb.syntax.session import Show
+from simulator.tidb.syntax.statements import Show
 
 
 class Shown(NamedTuple):

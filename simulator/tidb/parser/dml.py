@@ -26,7 +26,7 @@ from simulator.tidb.parser.sources import (
     source_tree,
     tables_of,
 )
-from simulator.tidb.syntax.session import DelimitedText, LoadData
+from simulator.tidb.syntax.statements import DelimitedText, LoadData
 
 PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 

@@ -22,7 +22,7 @@ from simulator.tidb.parser.expressions import parse_bit_node, parse_node, parse_
 from simulator.tidb.parser.query import parse_subquery
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.expressions import Node
-from simulator.tidb.syntax.session import ScriptStatement
+from simulator.tidb.syntax.statements import ScriptStatement
 
 ESCAPED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`"""
 PLAIN = r"""'[^']*+'|"[^"]*+"|`[^`]*+`"""

@@ -19,7 +19,7 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.dml import parse_delete, parse_update
 from simulator.tidb.parser.expressions import not_simulated_error
 from simulator.tidb.parser.query import parse_query, parse_with
-from simulator.tidb.syntax.session import Show
+from simulator.tidb.syntax.statements import Show
 
 SCOPES = ("GLOBAL", "SESSION", "LOCAL", "INSTANCE")
 IGNORED_SET = ("PASSWORD", "ROLE", "DEFAULT", "RESOURCE", "CONFIG", "BINDING", "SESSION_STATES")

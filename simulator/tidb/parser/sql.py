@@ -40,7 +40,7 @@ from simulator.tidb.parser.script import only_statement, parse_tokens, split_tok
 from simulator.tidb.parser.tokens import tokenize, without_literals
 from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
-from simulator.tidb.syntax.session import SqlStatement
+from simulator.tidb.syntax.statements import SqlStatement
 
 Parse: TypeAlias = "Callable[[Sequence[Node]], SqlStatement | None]"
 Fill: TypeAlias = "Callable[[Sequence[Node]], Any]"

@@ -20,23 +20,24 @@ from simulator.tidb.restore.expressions import (
     quote_literal,
     quote_name,
     quote_string,
+    restore_column,
     restore_column_name,
+    restore_key,
+    restore_key_options,
+    restore_part,
     restore_table_name,
     restore_table_names,
 )
-from simulator.tidb.restore.old_releases import keep_dropped_options, without_default_parentheses
 from simulator.tidb.restore.tables import (
     TEMPORARY,
     is_placement,
-    restore_column,
+    keep_dropped_options,
     restore_definition,
-    restore_key,
-    restore_key_options,
     restore_option,
-    restore_part,
     restore_partitioning,
     restore_table,
     sent_options,
+    without_default_parentheses,
 )
 
 

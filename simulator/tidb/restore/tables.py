@@ -1,22 +1,25 @@
-"""Restore CREATE TABLE as TiCDC sends it: without placement, and with TTL turned off.
+"""Restore CREATE TABLE as TiCDC sends it: without placement, and with TTL turned off, unless an old release keeps them.
 
 Features that only TiDB has are in comments (TiDB: pkg/parser/ast/ddl.go, CreateTableStmt.Restore, TableOption.Restore
-and PartitionOptions.Restore; tiflow v8.5.3: cdc/owner/ddl_sink.go, addSpecialComment).
+and PartitionOptions.Restore; tiflow v8.5.3: cdc/owner/ddl_sink.go, addSpecialComment). An option is kept by replacing it
+with one whose name and value are its restored text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+
+from msgspec.structs import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.restore.expressions import (
     feature_comment,
     if_not_exists,
     join_words,
-    quote_literal,
     quote_name,
     quote_string,
-    restore_column_name,
+    restore_column,
+    restore_key,
     restore_table_name,
 )
 
@@ -101,7 +104,7 @@ def restore_partitioning(partitioning: syntax.PartitionClause) -> str:
             restore_method(partitioning.method),
             restore_interval(partitioning.interval) if partitioning.interval else "",
             "" if definitions else restore_partition_count(partitioning.method),
-            restore_subpartitioning(partitioning) if partitioning.subpartition else "",
+            restore_subpartitioning(partitioning),
             f" ({','.join(map(restore_definition, definitions))})" if definitions else "",
             restore_index_updates(partitioning),
         )
@@ -184,160 +187,121 @@ def restore_commit(statement: syntax.CreateTable) -> str:
     return f" ON COMMIT {'DELETE' if statement.on_commit_delete else 'PRESERVE'} ROWS"
 
 
-# -- columns and keys -----------------------------------------------------------------------------------------------------
+# -- what later releases drop -----------------------------------------------------------------------------------------
 
 
-CHARACTERS = ("char", "varchar")
-TEXTS = ("tinytext", "text", "mediumtext", "longtext")
-WIDEST_FLOAT = 24
-WIDEST_DOUBLE = 53
-"""The largest precisions p for which FLOAT(p) is a FLOAT or a DOUBLE (TiDB: pkg/parser/mysql/const.go)."""
+Keep = Callable[[syntax.TableOption], syntax.TableOption]
+TIME_TO_LIVE = ("TTL", "TTL_ENABLE")
 
 
-def restore_type(type: syntax.FieldType) -> str:
-    """Restore the type with its arguments and attributes. TiDB does not write the charset of ENUM and SET."""
-    name, length = type_name_and_length(type)
-    flags = (" UNSIGNED" if type.unsigned else "") + (" ZEROFILL" if type.zerofill else "")
-    binary = " BINARY" if type.binary_collation and type.charset != "binary" else ""
-    has_charset = type.name in CHARACTERS + TEXTS and type.charset not in ("", "binary")
-    charset = f" CHARACTER SET {type.charset.upper()}" if has_charset else ""
-    return f"{name}{type_arguments(type, length)}{flags}{binary}{charset}"
+def keep_dropped_options(statement: syntax.Statement, placement: bool, time_to_live: bool) -> syntax.Statement:
+    """Return the statement with verbatim options of placement and TTL, which are never dropped."""
+
+    def keep(option: syntax.TableOption) -> syntax.TableOption:
+        if placement and option.name == "PLACEMENT POLICY":
+            return verbatim_option(feature_comment(restore_placement_policy(option), "placement"))
+        return verbatim_option(restore_option(option)) if time_to_live and option.name in TIME_TO_LIVE else option
+
+    return keep_in_statement(statement, keep, placement)
 
 
-def type_name_and_length(type: syntax.FieldType) -> tuple[str, int]:
-    if type.name == "float" and type.decimal < 0 and type.length <= WIDEST_DOUBLE:
-        return "DOUBLE" if type.length > WIDEST_FLOAT else "FLOAT", -1
-    length = 1 if type.name == "bit" and type.length < 0 else type.length
-    if type.charset == "binary" and type.name in CHARACTERS:
-        return type.name.replace("char", "binary").upper(), length
-    if type.charset == "binary" and type.name in TEXTS:
-        return type.name.replace("text", "blob").upper(), length
-    return type.name.upper(), length
+def verbatim_option(text: str) -> syntax.TableOption:
+    """Return an option that is restored as the text, which must contain ` = `."""
+    name, _, value = text.partition(" = ")
+    return syntax.TableOption(name, value)
 
 
-def type_arguments(type: syntax.FieldType, length: int) -> str:
-    if type.name in ("enum", "set"):
-        return f"({','.join(map(quote_string, type.elements))})"
-    if type.name in ("time", "datetime", "timestamp"):
-        return f"({type.decimal})" if type.decimal >= 0 else ""
-    scale = f",{type.decimal}" if type.decimal >= 0 else ""
-    return f"({length}{scale})" if length >= 0 else ""
+def restore_placement_policy(option: syntax.TableOption) -> str:
+    return f"PLACEMENT POLICY = {quote_name(option.value or 'DEFAULT')}"
 
 
-def restore_check(check: syntax.CheckDefinition) -> str:
-    name = f"CONSTRAINT {quote_name(check.name)} " if check.name else ""
-    return f"{name}CHECK({check.condition.restored}) {'ENFORCED' if check.enforced else 'NOT ENFORCED'}"
+def keep_in_statement(statement: syntax.Statement, keep: Keep, placement: bool) -> syntax.Statement:
+    match statement:
+        case syntax.CreateTable():
+            return keep_in_table(statement, keep)
+        case syntax.RepairTable(_, definition):
+            return replace(statement, definition=keep_in_table(definition, keep))
+        case syntax.AlterTable(_, specs):
+            return replace(statement, specs=tuple(keep_in_spec(spec, keep, placement) for spec in specs))
+        case syntax.CreateDatabase(_, options) | syntax.AlterDatabase(_, options):
+            return replace(statement, options=tuple(map(keep, options)))
+    return statement
 
 
-def restore_references(references: syntax.References) -> str:
-    parts = f"({', '.join(map(restore_part, references.parts))})" if references.parts else ""
-    actions = (("MATCH", references.match), ("ON DELETE", references.on_delete), ("ON UPDATE", references.on_update))
-    tail = "".join(f" {words} {action}" for words, action in actions if action)
-    return f"REFERENCES {restore_table_name(references.table)}{parts}{tail}"
+def keep_in_table(statement: syntax.CreateTable, keep: Keep) -> syntax.CreateTable:
+    partitioning = statement.partitioning and keep_in_partitioning(statement.partitioning, keep)
+    return replace(statement, options=tuple(map(keep, statement.options)), partitioning=partitioning)
 
 
-def restore_part(part: syntax.KeyPart) -> str:
-    """Restore a column, its prefix, or an expression in parentheses."""
-    if part.column:
-        text = restore_column_name(part.column, part.qualifier) + (f"({part.length})" if part.length > 0 else "")
-    else:
-        text = f"({part.restored})"
-    return f"{text} DESC" if part.descending else text
+def keep_in_spec(spec: syntax.Spec, keep: Keep, placement: bool) -> syntax.Spec:
+    if isinstance(spec, syntax.SetOptions):
+        return replace(spec, options=tuple(map(keep, spec.options)))
+    if isinstance(spec, (syntax.AddPartitions, syntax.ReorganizePartition)):
+        return replace(spec, definitions=keep_in_definitions(spec.definitions, keep))
+    if isinstance(spec, syntax.PartitionBy):
+        return syntax.PartitionBy(keep_in_partitioning(spec.partitioning, keep))
+    if placement and isinstance(spec, syntax.Attributes):
+        return syntax.Clause(restore_attributes(spec.value))
+    if placement and isinstance(spec, syntax.PartitionOptions):
+        return syntax.Clause(restore_partition_options(spec))
+    return spec
 
 
-def restore_column(definition: syntax.ColumnDefinition) -> str:
-    options = (f" {OPTIONS[option.kind](option)}" for option in definition.options)
-    return f"{restore_column_name(definition.name, definition.qualifier)} {restore_type(definition.type)}{''.join(options)}"
+def restore_attributes(value: str | None) -> str:
+    return f"ATTRIBUTES={'DEFAULT' if value is None else quote_string(value)}"
 
 
-def restore_clustering(clustered: bool) -> str:
-    return feature_comment("CLUSTERED" if clustered else "NONCLUSTERED", "clustered_index")
+def keep_in_partitioning(partitioning: syntax.PartitionClause, keep: Keep) -> syntax.PartitionClause:
+    return replace(partitioning, definitions=keep_in_definitions(partitioning.definitions, keep))
 
 
-def restore_primary_option(option: syntax.ColumnOption) -> str:
-    clustered = "" if option.clustered is None else f" {restore_clustering(option.clustered)}"
-    return f"PRIMARY KEY{clustered}{restore_scope(option)}"
+def keep_in_definitions(
+    definitions: tuple[syntax.PartitionDefinition, ...], keep: Keep
+) -> tuple[syntax.PartitionDefinition, ...]:
+    def kept(partition: syntax.PartitionDefinition) -> syntax.PartitionDefinition:
+        subpartitions = keep_in_definitions(partition.subpartitions, keep)
+        return replace(partition, options=tuple(map(keep, partition.options)), subpartitions=subpartitions)
+
+    return tuple(map(kept, definitions))
 
 
-def restore_scope(option: syntax.ColumnOption) -> str:
-    """Restore GLOBAL. TiDB does not write LOCAL, the default."""
-    return " GLOBAL" if option.scope == "GLOBAL" else ""
+def restore_partition_options(spec: syntax.PartitionOptions) -> str:
+    """Restore options in one comment of the feature, and attributes without a comment."""
+    head = f"PARTITION {quote_name(spec.partition)}"
+    for option in spec.options:
+        if option.name == "ATTRIBUTES":
+            return f"{head} {restore_attributes(None if option.default else option.value)}"
+    writers = {"PLACEMENT POLICY": restore_placement_policy}
+    options = " ".join(writers.get(option.name, restore_option)(option) for option in spec.options)
+    return feature_comment(f"{head} {options}", "placement")
 
 
-def restore_generated(option: syntax.ColumnOption) -> str:
-    expression = option.expression.restored if option.expression else ""
-    return f"GENERATED ALWAYS AS({expression}) {'STORED' if option.stored else 'VIRTUAL'}"
+def without_default_parentheses(statement: syntax.Statement) -> syntax.Statement:
+    """Return the statement without parentheses around functions as defaults of columns."""
+    match statement:
+        case syntax.CreateTable(columns=columns):
+            return replace(statement, columns=tuple(map(_with_bare_default, columns)))
+        case syntax.AlterTable(specs=specs):
+            return replace(statement, specs=tuple(map(_with_bare_defaults, specs)))
+    return statement
 
 
-def restore_auto_random(option: syntax.ColumnOption) -> str:
-    bits = f"({', '.join(map(str, option.numbers))})" if option.numbers else ""
-    return feature_comment(f"AUTO_RANDOM{bits}", "auto_rand")
+def _with_bare_defaults(spec: syntax.Spec) -> syntax.Spec:
+    match spec:
+        case syntax.AddColumns(columns=columns):
+            return replace(spec, columns=tuple(map(_with_bare_default, columns)))
+        case syntax.ModifyColumn(column=column) | syntax.ChangeColumn(column=column):
+            return replace(spec, column=_with_bare_default(column))
+    return spec
 
 
-OPTIONS: Mapping[str, Callable[[syntax.ColumnOption], str]] = {
-    "not null": lambda _: "NOT NULL",
-    "null": lambda _: "NULL",
-    "default": lambda option: f"DEFAULT {option.default.restored}" if option.default else "",
-    "on update": lambda option: f"ON UPDATE {option.expression.restored}" if option.expression else "",
-    "auto_increment": lambda _: "AUTO_INCREMENT",
-    "auto_random": restore_auto_random,
-    "primary": restore_primary_option,
-    "unique": lambda option: f"UNIQUE KEY{restore_scope(option)}",
-    "comment": lambda option: f"COMMENT {quote_literal(option.text)}",
-    "collate": lambda option: f"COLLATE {option.text}",
-    "generated": restore_generated,
-    "check": lambda option: restore_check(option.check) if option.check else "",
-    "references": lambda option: restore_references(option.references) if option.references else "",
-    "column_format": lambda option: f"COLUMN_FORMAT {option.text}",
-    "storage": lambda option: f"STORAGE {option.text}",
-    "engine_attribute": lambda option: f"ENGINE_ATTRIBUTE = {quote_string(option.text)}",
-    "secondary_engine_attribute": lambda option: f"SECONDARY_ENGINE_ATTRIBUTE = {quote_string(option.text)}",
-}
-
-
-WORDS = {
-    "primary": "PRIMARY KEY",
-    "unique": "UNIQUE",
-    "key": "INDEX",
-    "fulltext": "FULLTEXT",
-    "vector": "VECTOR INDEX",
-    "columnar": "COLUMNAR INDEX",
-}
-
-
-def restore_key(key: syntax.KeyDefinition) -> str:
-    if key.check:
-        return restore_check(key.check)
-    parts = f"({', '.join(map(restore_part, key.parts))})"
-    exists = "IF NOT EXISTS" if key.if_not_exists else ""
-    if key.references:
-        name = f"{quote_name(key.name)} " if key.name else ""
-        return f"CONSTRAINT {name}FOREIGN KEY {exists and exists + ' '}{parts} {restore_references(key.references)}"
-    name = f" {quote_name(key.name)}" if key.name else ""
-    options = " ".join(restore_key_options(key.options))
-    return f"{WORDS[key.kind]}{exists and ' ' + exists}{name}{parts}{options and ' ' + options}"
-
-
-def restore_key_options(options: syntax.KeyOptions) -> Iterator[str]:
-    if options.clustered is not None:
-        yield restore_clustering(options.clustered)
-    if options.key_block_size:
-        yield f"KEY_BLOCK_SIZE={options.key_block_size}"
-    if options.using:
-        yield f"USING {options.using}"
-    if options.parser:
-        yield f"WITH PARSER {quote_name(options.parser)}"
-    if options.comment:
-        yield f"COMMENT {quote_string(options.comment)}"
-    if options.on_demand:
-        yield "ADD_COLUMNAR_REPLICA_ON_DEMAND"
-    if options.scope == "GLOBAL":
-        yield feature_comment("GLOBAL", "global_index")
-    if options.visible is not None:
-        yield "VISIBLE" if options.visible else "INVISIBLE"
-    if options.pre_split:
-        yield feature_comment(f"PRE_SPLIT_REGIONS = {options.pre_split}", "pre_split")
-    if options.secondary_engine_attribute:
-        yield f"SECONDARY_ENGINE_ATTRIBUTE = {quote_string(options.secondary_engine_attribute)}"
-    if options.condition:
-        yield f"WHERE {options.condition.restored}"
+def _with_bare_default(column: syntax.ColumnDefinition) -> syntax.ColumnDefinition:
+    return replace(
+        column,
+        options=tuple(
+            replace(option, default=replace(option.default, restored=option.default.restored[1:-1]))
+            if option.default and option.default.kind == "expression" and option.default.restored.startswith("(")
+            else option
+            for option in column.options
+        ),
+    )

@@ -36,9 +36,9 @@ from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary, type_code
 from simulator.tidb.parser.ddl.statements import parse_ddl
-from simulator.tidb.syntax.ddl import RenameTable
 from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.expressions import TableName
+from simulator.tidb.syntax.statements import RenameTable
 from support import codec_rows
 from support.codec_rows import unframed
 from support.playing import row_text

@@ -12,7 +12,7 @@ from simulator.errors import SqlError
 from simulator.releases import find
 from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.engine.writes.load_data import rows_of
-from simulator.tidb.syntax.session import DelimitedText
+from simulator.tidb.syntax.statements import DelimitedText
 
 ITEMS = played("""
     CREATE TABLE t (id INT PRIMARY KEY, a INT DEFAULT 7, u VARCHAR(10), UNIQUE KEY uk (u));

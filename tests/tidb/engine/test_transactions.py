@@ -32,7 +32,7 @@ from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.queries import RowStatement
-from simulator.tidb.syntax.session import LoadData, LoadFile, SessionStatement
+from simulator.tidb.syntax.statements import LoadData, LoadFile, SessionStatement
 
 TWO = played("CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (1, 10), (2, 20)").upstream
 

@@ -12,7 +12,7 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.syntax.session import ScriptStatement
+from simulator.tidb.syntax.statements import ScriptStatement
 
 SPELLINGS = grouped("""
     INSERT t VALUE (1), (2) => INSERT INTO t VALUES (1), (2)

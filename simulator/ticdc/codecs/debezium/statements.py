@@ -25,8 +25,8 @@ from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import DEFAULT_SIZES, ColumnType
 from simulator.tidb.syntax.alter import AddColumns, AlterDefault, ChangeColumn, ModifyColumn
-from simulator.tidb.syntax.ddl import AlterTable
 from simulator.tidb.syntax.definitions import ColumnDefault, CreateTable, FieldType
+from simulator.tidb.syntax.statements import AlterTable
 from simulator.tso import physical
 
 if TYPE_CHECKING:

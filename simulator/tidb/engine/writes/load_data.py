@@ -36,7 +36,7 @@ from simulator.tidb.expressions.trees import replace_nodes
 from simulator.tidb.model.table import Cells, Column, Table, columns_by_name, shown_columns
 from simulator.tidb.syntax.expressions import ContextExpression, Node
 from simulator.tidb.syntax.queries import Insert, Variable
-from simulator.tidb.syntax.session import DelimitedText, LoadData, LoadFile
+from simulator.tidb.syntax.statements import DelimitedText, LoadData, LoadFile
 
 TIMES = ("date", "datetime", "timestamp")
 
