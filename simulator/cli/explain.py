@@ -18,7 +18,7 @@ from simulator.ticdc.filters.event_filters import event_filters
 from simulator.ticdc.rules import changefeed_rules, check_tables
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl.statements import parse_errors
+from simulator.tidb.parser.ddl import parse_errors
 from simulator.tidb.parser.script import split_sql
 
 

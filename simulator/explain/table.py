@@ -24,7 +24,7 @@ from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import mysql_type
-from simulator.tidb.parser.ddl.statements import parse_errors, parse_statement
+from simulator.tidb.parser.ddl import parse_errors, parse_statement
 from simulator.tidb.parser.script import split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import CreateTable, Pair, Statement

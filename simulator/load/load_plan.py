@@ -26,7 +26,7 @@ from simulator.tidb.ddl.catalog import Key as TableKey
 from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl.statements import parse_ddl, parse_ddl_script
+from simulator.tidb.parser.ddl import parse_ddl, parse_ddl_script
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.syntax.definitions import CreateTable
 

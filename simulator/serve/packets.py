@@ -21,7 +21,7 @@ from simulator.serve.database import Client
 from simulator.tidb.engine import ResultColumn, StatementOutcome
 from simulator.tidb.errors import error_number, sqlstate
 from simulator.tidb.model import types
-from simulator.tidb.parser.literals import float_literal
+from simulator.tidb.parser.tokens import float_literal
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
 from simulator.tidb.syntax.queries import Insert, Update
 from simulator.tidb.syntax.statements import LoadData, SqlStatement

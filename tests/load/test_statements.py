@@ -37,7 +37,7 @@ from simulator.load.load_plan import (
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 
 CUSTOMER = create_table("CREATE TABLE customer (id BIGINT PRIMARY KEY, name VARCHAR(200), doc JSON)", "shop")
 ORDERS = create_table(

@@ -18,7 +18,7 @@ from simulator.tidb.engine import CommittedTransaction, FailedStatement, Stateme
 from simulator.tidb.engine.execution import Upstream, new_upstream
 from simulator.tidb.errors import error_number
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax import AlterTable, IntervalPartitionSpec

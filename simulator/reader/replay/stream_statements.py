@@ -18,7 +18,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import RenameTo
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax
 from simulator.tidb.syntax.statements import AlterTable, RenameTable

@@ -39,7 +39,7 @@ from simulator.tidb.ddl.catalog import (
 )
 from simulator.tidb.ddl.session import ExecutionResult, Job
 from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Name, Table
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax

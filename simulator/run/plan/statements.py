@@ -24,7 +24,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, ViewInfo, object_key
 from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.definitions import Statement
 
 BEFORE_ROWS, AMONG_ROWS, AFTER_ROWS, IN_SCRIPT = range(4)

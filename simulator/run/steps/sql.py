@@ -26,7 +26,7 @@ from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.engine.settings import parse_sql_mode
 from simulator.tidb.errors import error_number
 from simulator.tidb.parser.script import split_script
-from simulator.tidb.syntax import session as syntax
+from simulator.tidb.syntax import statements as syntax
 from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.syntax.queries import RowStatement
 from simulator.tidb.syntax.statements import ScriptStatement, SessionStatement, SqlStatement

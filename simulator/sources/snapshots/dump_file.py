@@ -21,7 +21,7 @@ from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, object_key
 from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 
 Area = tuple[int, int]
 """Start and end of INSERT statements of one table."""

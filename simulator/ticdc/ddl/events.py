@@ -27,7 +27,7 @@ from simulator.ticdc.ddl.sent_text import qualify_view_query, sent_text
 from simulator.ticdc.dispatch import TableRoutes
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.session import Job
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize

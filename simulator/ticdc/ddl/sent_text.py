@@ -30,7 +30,7 @@ from simulator.tidb.ddl.execute import execute, execute_batch
 from simulator.tidb.ddl.grammar import soft_delete_options
 from simulator.tidb.ddl.session import ExecutionResult, Session
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.ddl.statements import parse_ddl_script, parse_errors
+from simulator.tidb.parser.ddl import parse_ddl_script, parse_errors
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.script import parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize

@@ -305,7 +305,7 @@ def ddl_event_type(type_code: int, query: str, release: Release, sql_mode: froze
     """
     if not release.event_type_from_sql or type_code in OF_PARTITIONS:
         return OF_ACTIONS.get(type_code, "") if type_code in release.allowed_ddl else ""
-    from simulator.tidb.parser.ddl.statements import parse_ddl  # the grammar of DDL takes long to import
+    from simulator.tidb.parser.ddl import parse_ddl  # the grammar of DDL takes long to import
 
     try:
         statement = parse_ddl(query, sql_mode)

@@ -47,7 +47,7 @@ from simulator.tidb.ddl.table_options import NOT_TEMPORARY, check_ttl, settings,
 from simulator.tidb.errors import auto_random_error, converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import CHARSETS
-from simulator.tidb.parser.ddl.databases_and_tables import parse_create_table
+from simulator.tidb.parser.databases_and_tables import parse_create_table
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 

@@ -34,7 +34,7 @@ from simulator.tidb.ddl.table_options import settings
 from simulator.tidb.errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import canonical_charset, charset_of, resolve_charset_and_collation
-from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS
+from simulator.tidb.parser.keys_and_options import SOFT_DELETE_OPTIONS
 
 OPTION_ACTIONS = (
     (Action.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),

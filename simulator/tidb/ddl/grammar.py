@@ -20,7 +20,7 @@ from simulator.tidb.ddl.catalog import first_repeated
 from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS
 from simulator.tidb.errors import converting_errors, error_with_text, syntax_error, tidb_error
 from simulator.tidb.model.types import CHARSETS, INTEGER_BITS
-from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS, begins_option, parse_option
+from simulator.tidb.parser.keys_and_options import SOFT_DELETE_OPTIONS, begins_option, parse_option
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import QUOTED, tokenize
 

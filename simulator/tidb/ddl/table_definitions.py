@@ -31,7 +31,7 @@ from simulator.tidb.model.types import (
     resolve_charset_and_collation,
 )
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.ddl.databases_and_tables import begins_other_statement, parse_create_table
+from simulator.tidb.parser.databases_and_tables import begins_other_statement, parse_create_table
 from simulator.tidb.parser.script import begins_with, parse_tokens, split_tokens, statement_text
 from simulator.tidb.parser.tokens import tokenize
 

@@ -35,8 +35,8 @@ from simulator.tidb.model.types import (
     is_binary,
     resolve_charset_and_collation,
 )
-from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.keys_and_options import SOFT_DELETE_OPTIONS
 from simulator.tidb.restore.expressions import feature_comment
 
 Values = Mapping[str, syntax.TableOption]

@@ -32,8 +32,8 @@ from simulator.tidb.engine.system_columns import system_databases
 from simulator.tidb.engine.writes.insert import assigned_columns
 from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.conversions import as_text
-from simulator.tidb.parser.literals import float_literal
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
+from simulator.tidb.parser.tokens import float_literal
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.statements import LoadData, Show
 from simulator.tidb.system_variables import VARIABLES

@@ -11,7 +11,7 @@ from simulator.tidb import syntax
 from simulator.tidb.model.types import canonical_charset
 from simulator.tidb.parser.aggregates import AGGREGATES, WINDOWS, parse_aggregate, parse_window
 from simulator.tidb.parser.cursor import FUNCTIONS, NOT_CALLED, RESERVED, Cursor
-from simulator.tidb.parser.literals import TIME_FORMS
+from simulator.tidb.parser.tokens import parse_unit
 from simulator.tidb.restore.expressions import restore_node, restore_table_name
 
 ACCEPTED = "BINARY, CHAR, DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, JSON, REAL, SIGNED, TIME, UNSIGNED, VECTOR or YEAR"
@@ -192,8 +192,77 @@ def _sequence_call(name: str, sequence: syntax.TableName, value: int = 0) -> syn
     return syntax.ContextExpression(restored, "a sequence", syntax.SequenceCall(name, sequence, value))
 
 
+# -- functions of time -----------------------------------------------------------------------------------------
+
+
+def _parse_optional_parentheses(cursor: Cursor, name: str) -> syntax.Node:
+    """Parse the rest of `CURRENT_DATE` or `CURRENT_DATE()`."""
+    cursor.accept("( )")
+    return syntax.Call(name)
+
+
+def _parse_with_precision(cursor: Cursor, name: str) -> syntax.Node:
+    """Parse the rest of `CURRENT_TIMESTAMP`, `NOW()` or `NOW(6)`."""
+    if not cursor.accept("(") or cursor.accept(")"):
+        return syntax.Call(name)
+    digits = cursor.integer("a number of digits or ')'")
+    cursor.expect(")")
+    return syntax.Call(name, (syntax.Literal("integer", str(digits)),))
+
+
+def _parse_date_arithmetic(cursor: Cursor, name: str) -> syntax.Node:
+    """Parse the rest of `DATE_ADD(x, INTERVAL 1 DAY)` or `ADDDATE(x, 1)`, which adds days."""
+    cursor.expect("(")
+    time = cursor.grammar.expression(cursor)
+    cursor.expect(",")
+    unit = syntax.Word("DAY")
+    if cursor.word() == "INTERVAL" and (cursor.word_after() != "(" or name.startswith("DATE_")):
+        cursor.take()
+        amount = cursor.grammar.expression(cursor)
+        unit = parse_unit(cursor)
+    elif name.startswith("DATE_"):
+        cursor.unexpected("'INTERVAL'")
+    else:
+        amount = cursor.grammar.expression(cursor)
+    cursor.expect(")")
+    return syntax.Call(name, (time, amount, unit))
+
+
+def _parse_extract(cursor: Cursor, name: str) -> syntax.Node:
+    return syntax.Call(name, cursor.sequence("(", parse_unit, "FROM", cursor.grammar.expression, ")"))
+
+
+def _parse_timestamp_arithmetic(cursor: Cursor, name: str) -> syntax.Node:
+    """Parse the rest of `TIMESTAMPADD(DAY, 1, x)`."""
+    cursor.expect("(")
+    at = cursor.next_token()
+    unit = parse_unit(cursor)
+    if "_" in unit.text:
+        cursor.fail(f"{name} takes no unit {unit.text}", at)
+    expression = cursor.grammar.expression
+    return syntax.Call(name, (unit, *cursor.sequence(",", expression, ",", expression, ")")))
+
+
+def _parse_get_format(cursor: Cursor, name: str) -> syntax.Node:
+    cursor.expect("(")
+    kind = cursor.one_of("DATE", "DATETIME", "TIME", "TIMESTAMP")
+    (region,) = cursor.sequence(",", cursor.grammar.expression, ")")
+    return syntax.Call(name, (syntax.Word("DATETIME" if kind == "TIMESTAMP" else kind), region))
+
+
+WITHOUT_PRECISION = ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")
+
+
+WITH_PRECISION = ("CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP")
+
 FORMS: dict[str, Callable[[Cursor, str], syntax.Node]] = {
-    **TIME_FORMS,
+    **dict.fromkeys(WITHOUT_PRECISION, _parse_optional_parentheses),
+    **dict.fromkeys((*WITH_PRECISION, "CURTIME", "SYSDATE"), _parse_with_precision),
+    **dict.fromkeys(("ADDDATE", "SUBDATE", "DATE_ADD", "DATE_SUB"), _parse_date_arithmetic),
+    **dict.fromkeys(("TIMESTAMPADD", "TIMESTAMPDIFF"), _parse_timestamp_arithmetic),
+    "CURDATE": lambda cursor, name: syntax.Call(name, cursor.sequence("( )")),
+    "EXTRACT": _parse_extract,
+    "GET_FORMAT": _parse_get_format,
     **dict.fromkeys(("SUBSTR", "SUBSTRING", "MID"), _parse_substring),
     **dict.fromkeys(("NEXTVAL", "LASTVAL", "SETVAL"), _parse_sequence),
     **dict.fromkeys(("VALUES", "DEFAULT"), _parse_column_function),
@@ -214,22 +283,16 @@ FORMS: dict[str, Callable[[Cursor, str], syntax.Node]] = {
 }
 """Parsers of functions with a grammar of their own, by name."""
 
+WITHOUT_PARENTHESES = frozenset((*WITHOUT_PRECISION, *WITH_PRECISION, "NEXT"))
+"""Functions that need no `()`. NEXT only as NEXT VALUE FOR."""
+
 CALLABLE = frozenset(
-    """
-    CONVERT DEFAULT VALUES INSERT MOD CHAR CURRENT_USER CURRENT_DATE CURRENT_ROLE UTC_DATE TIDB_CURRENT_TSO CURRENT_TIME
-    CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP UTC_TIME UTC_TIMESTAMP DATABASE SCHEMA IF INTERVAL LEFT REPEAT REPLACE
-    RIGHT
-    """.split()
+    (
+        *(*WITHOUT_PRECISION, *WITH_PRECISION),
+        *"CONVERT DEFAULT VALUES INSERT MOD CHAR DATABASE SCHEMA IF INTERVAL LEFT REPEAT REPLACE RIGHT".split(),
+    )
 )
 """Reserved words that name functions before a `(` (pkg/parser/parser.y, FunctionCallKeyword)."""
-
-WITHOUT_PARENTHESES = frozenset(
-    """
-    CURRENT_USER CURRENT_DATE CURRENT_ROLE UTC_DATE TIDB_CURRENT_TSO CURRENT_TIME CURRENT_TIMESTAMP LOCALTIME
-    LOCALTIMESTAMP UTC_TIME UTC_TIMESTAMP NEXT
-    """.split()
-)
-"""Functions that need no `()`. NEXT only as NEXT VALUE FOR."""
 
 GENERIC_APART = frozenset(("COUNT", "MID", "SYSDATE", "TRANSLATE"))
 """Functions that have a grammar of their own only if `(` follows the name without a blank."""

@@ -14,7 +14,6 @@ from simulator.tidb.parser.aggregates import parse_order
 from simulator.tidb.parser.atoms import begins_query
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions import accept_charset, not_simulated_error, parse_charset_name
-from simulator.tidb.parser.literals import LITERALS
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.select import ParsedWith, parse_limit, parse_value
 from simulator.tidb.parser.sources import (
@@ -26,6 +25,7 @@ from simulator.tidb.parser.sources import (
     source_tree,
     tables_of,
 )
+from simulator.tidb.parser.tokens import LITERALS
 from simulator.tidb.syntax.statements import DelimitedText, LoadData
 
 PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")

@@ -15,8 +15,7 @@ from simulator.tidb import syntax
 from simulator.tidb.model.types import COLLATIONS, canonical_charset, canonical_collation, charset_of
 from simulator.tidb.parser.atoms import begins_assignment, begins_subquery, parse_assignment, parse_atom
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.literals import LITERALS, parse_unit
-from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.parser.tokens import LITERALS, parse_unit, tokenize
 from simulator.tidb.restore.expressions import restore_list, restore_node
 from simulator.tidb.system_variables import READING_MODES
 

@@ -23,11 +23,10 @@ from simulator.errors import DdlError, SchemaError, SimulatorError, SqlError
 from simulator.limits import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.errors import sql_error_with_text
-from simulator.tidb.parser import session
+from simulator.tidb.parser import alter_table as alter
+from simulator.tidb.parser import ddl, session
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.ddl import alter_table as alter
-from simulator.tidb.parser.ddl import statements as ddl
-from simulator.tidb.parser.ddl.statements import Phrase, fail_at_first_words, first_words, next_words
+from simulator.tidb.parser.ddl import Phrase, fail_at_first_words, first_words, next_words
 from simulator.tidb.parser.dml import (
     parse_delete,
     parse_insert,

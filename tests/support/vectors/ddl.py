@@ -38,7 +38,7 @@ from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.definitions import CreateTable, Pair
 from simulator.tidb.syntax.expressions import TableName
 from simulator.tidb.syntax.statements import AlterTable, RecoverTable

@@ -35,7 +35,7 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary, type_code
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.expressions import TableName
 from simulator.tidb.syntax.statements import RenameTable

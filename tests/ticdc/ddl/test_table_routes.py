@@ -16,7 +16,7 @@ from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.ddl.events import route_statement
 from simulator.ticdc.dispatch import find_conflict, table_routes
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.syntax.expressions import TableName
 

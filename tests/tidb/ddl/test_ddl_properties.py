@@ -13,7 +13,7 @@ from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.column_definitions import FromColumn, find_column_sources
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 
 pytestmark = pytest.mark.slow
 

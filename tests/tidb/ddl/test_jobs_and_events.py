@@ -14,7 +14,7 @@ from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.table_definitions import create_table
-from simulator.tidb.parser.ddl.statements import parse_ddl_script
+from simulator.tidb.parser.ddl import parse_ddl_script
 from simulator.tidb.syntax.expressions import TableName
 
 CLASSIC, NEW, OLD = find("v8.5.3"), find("v8.5.7", "new"), find("v6.1.0")

@@ -19,7 +19,7 @@ from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.ddl.statements import parse_ddl
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.parser.script import GRAMMAR, split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.parser.tokens import tokenize

@@ -7,7 +7,7 @@ from support.upstreams import cases, grouped
 
 from simulator.errors import DdlError
 from simulator.tidb import syntax
-from simulator.tidb.parser.ddl.statements import parse_ddl, parse_ddl_script
+from simulator.tidb.parser.ddl import parse_ddl, parse_ddl_script
 from simulator.tidb.restore.ddl import restore_statement
 
 T = syntax.TableName("", "t")

@@ -12,7 +12,7 @@ from hypothesis.strategies import SearchStrategy
 from support.upstreams import cases, grouped
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.ddl.databases_and_tables import parse_create_table
+from simulator.tidb.parser.databases_and_tables import parse_create_table
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.tables import restore_table

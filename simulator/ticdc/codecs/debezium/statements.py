@@ -264,7 +264,7 @@ def described_table(table: Table | ViewInfo, query: str) -> Json:
 
 
 def _definitions(query: str) -> Iterator[tuple[str, Definition]]:
-    from simulator.tidb.parser.ddl.statements import parse_ddl  # imports sqlglot, which reading a stream does not need
+    from simulator.tidb.parser.ddl import parse_ddl  # imports sqlglot, which reading a stream does not need
 
     try:
         statement = parse_ddl(query)

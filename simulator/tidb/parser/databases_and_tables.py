@@ -9,11 +9,21 @@ from msgspec.structs import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.parser import expressions
+from simulator.tidb.parser.columns import expect_column_end, parse_column
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.ddl.columns import expect_column_end, parse_column
-from simulator.tidb.parser.ddl.keys import begins_key, expect_key_end, parse_key
-from simulator.tidb.parser.ddl.options import SOFT_DELETE_OPTIONS, begins_option, fail_unknown_option, parse_option
-from simulator.tidb.parser.ddl.partitions import parse_partitioning
+from simulator.tidb.parser.keys_and_options import (
+    INDEX_TYPES,
+    SOFT_DELETE_OPTIONS,
+    begins_key,
+    begins_option,
+    expect_key_end,
+    fail_unknown_option,
+    parse_key,
+    parse_key_options,
+    parse_key_part,
+    parse_option,
+)
+from simulator.tidb.parser.partitions import parse_partitioning
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.restore.expressions import quote_string
 
@@ -326,3 +336,30 @@ def parse_unlock_tables(cursor: Cursor) -> syntax.UnlockTables:
 
 def parse_cleanup_locks(cursor: Cursor) -> syntax.UnlockTables:
     return syntax.UnlockTables(cursor.comma_list(Cursor.qualified_name))
+
+
+# -- indexes ------------------------------------------------------------------------------------------------------
+
+
+def parse_create_index(cursor: Cursor, kind: str) -> syntax.CreateIndex:
+    """Parse the rest of CREATE … INDEX."""
+    at = cursor.next_token().start
+    if_not_exists = cursor.accept("IF NOT EXISTS")
+    name = cursor.name("the name of an index")
+    using = cursor.one_of(*INDEX_TYPES) if cursor.accept("USING") or cursor.accept("TYPE") else ""
+    cursor.expect("ON")
+    table = cursor.qualified_name()
+    parts = cursor.parenthesised_list(parse_key_part)
+    options = parse_key_options(cursor)
+    key = syntax.KeyDefinition(kind, name, parts, replace(options, using=options.using or using), at, if_not_exists)
+    return syntax.CreateIndex(table, key, *expressions.parse_lock_and_algorithm(cursor))
+
+
+def parse_drop_index(cursor: Cursor, hypothetical: bool = False) -> syntax.DropIndex:
+    """Parse the rest of DROP INDEX."""
+    if_exists = cursor.accept("IF EXISTS")
+    name = cursor.name("the name of an index")
+    cursor.expect("ON")
+    table = cursor.qualified_name()
+    algorithm, lock = ("", "") if hypothetical else expressions.parse_lock_and_algorithm(cursor)
+    return syntax.DropIndex(table, name, if_exists, algorithm, lock, hypothetical)

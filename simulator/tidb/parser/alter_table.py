@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from simulator.tidb import syntax
-from simulator.tidb.parser import expressions
+from simulator.tidb.parser import expressions, partitions
+from simulator.tidb.parser.columns import parse_column, parse_default
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.ddl import partitions
-from simulator.tidb.parser.ddl.columns import parse_column, parse_default
-from simulator.tidb.parser.ddl.databases_and_tables import parse_table_elements
-from simulator.tidb.parser.ddl.keys import begins_key, parse_direction, parse_key
-from simulator.tidb.parser.ddl.options import begins_option, parse_option
-from simulator.tidb.parser.ddl.partitions import parse_partitioning
+from simulator.tidb.parser.databases_and_tables import parse_table_elements
 from simulator.tidb.parser.expressions import parse_column_name
+from simulator.tidb.parser.keys_and_options import begins_key, begins_option, parse_direction, parse_key, parse_option
+from simulator.tidb.parser.partitions import parse_partitioning
 from simulator.tidb.parser.script import not_ddl_error
 from simulator.tidb.restore.expressions import quote_name, quote_string, restore_column_name
 

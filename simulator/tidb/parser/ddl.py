@@ -17,13 +17,12 @@ from sqlglot.tokens import Token
 from simulator.errors import DdlError, SchemaError, did_you_mean
 from simulator.limits import TOO_DEEP
 from simulator.tidb import syntax
+from simulator.tidb.parser import databases_and_tables
+from simulator.tidb.parser.alter_table import parse_alter_table
 from simulator.tidb.parser.cursor import NOT_WORDS, Cursor, position
-from simulator.tidb.parser.ddl import databases_and_tables
-from simulator.tidb.parser.ddl.alter_table import parse_alter_table
-from simulator.tidb.parser.ddl.databases_and_tables import parse_create_table
-from simulator.tidb.parser.ddl.keys import parse_create_index, parse_drop_index
-from simulator.tidb.parser.ddl.options import begins_option, parse_option
+from simulator.tidb.parser.databases_and_tables import parse_create_index, parse_create_table, parse_drop_index
 from simulator.tidb.parser.expressions import parse_restrict_or_cascade
+from simulator.tidb.parser.keys_and_options import begins_option, parse_option
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.script import not_ddl_error, only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize

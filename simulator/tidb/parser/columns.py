@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.model.types import INTEGER_BITS, TYPES, canonical_charset
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.ddl.keys import parse_check, parse_references
 from simulator.tidb.parser.expressions import (
     accept_charset,
     begins_literal,
@@ -27,6 +26,7 @@ from simulator.tidb.parser.expressions import (
     parse_signed_literal,
     text_in_any_mode,
 )
+from simulator.tidb.parser.keys_and_options import parse_check, parse_references
 from simulator.tidb.restore.expressions import quote_name, restore_table_name
 from simulator.tidb.syntax.definitions import (
     ColumnDefault,

@@ -14,14 +14,14 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.errors import ERRORS
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.ddl.options import begins_partition_option, parse_option
 from simulator.tidb.parser.expressions import (
     parse_bit_expression,
     parse_column_name,
     parse_expression,
     parse_parenthesised,
 )
-from simulator.tidb.parser.literals import UNITS, parse_unit
+from simulator.tidb.parser.keys_and_options import begins_partition_option, parse_option
+from simulator.tidb.parser.tokens import UNITS, parse_unit
 from simulator.tidb.restore.expressions import restore_column_name
 
 Row = tuple[syntax.Expression, ...]

@@ -1,1 +1,0 @@
-"""DDL statements: text to trees."""
