@@ -1,4 +1,4 @@
-"""Parse the statements that change rows: INSERT, REPLACE, UPDATE, DELETE, LOAD DATA LOCAL.
+"""Parse the statements that read and change rows: queries, INSERT, REPLACE, UPDATE, DELETE, LOAD DATA LOCAL.
 
 Everything in TiDB's grammar is accepted, and clauses that are not simulated are refused by name (TiDB:
 pkg/parser/parser.y, InsertIntoStmt, UpdateStmt, DeleteFromStmt, LoadDataStmt).
@@ -14,7 +14,7 @@ from simulator.tidb.parser.aggregates import parse_order
 from simulator.tidb.parser.atoms import begins_query
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions import accept_charset, not_simulated_error, parse_charset_name
-from simulator.tidb.parser.query import parse_query
+from simulator.tidb.parser.query import parse_query, parse_with
 from simulator.tidb.parser.select import ParsedWith, parse_limit, parse_value
 from simulator.tidb.parser.sources import (
     parse_hints,
@@ -159,6 +159,27 @@ def _parse_delete_target(cursor: Cursor) -> syntax.TableName:
     if cursor.accept("."):
         cursor.expect("*")
     return name
+
+
+# -- queries and statements that begin with WITH ------------------------------------------------------------------
+
+
+def parse_select_statement(cursor: Cursor) -> syntax.SelectStatement:
+    """Parse a whole query."""
+    tree = parse_query(cursor).tree
+    assert tree is not None
+    return syntax.SelectStatement(tree)
+
+
+def parse_with_statement(cursor: Cursor) -> syntax.SelectStatement | syntax.Update | syntax.Delete:
+    """Parse a whole statement that begins with WITH."""
+    common = parse_with(cursor)
+    if cursor.accept("UPDATE"):
+        return parse_update(cursor, common)
+    if cursor.accept("DELETE"):
+        return parse_delete(cursor, common)
+    tree = parse_select_statement(cursor).query
+    return syntax.SelectStatement(syntax.WithTree(common.tables, common.recursive, tree))
 
 
 # -- shared clauses -----------------------------------------------------------------------------------------------

@@ -16,9 +16,7 @@ from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.model.types import COLLATIONS, canonical_charset, canonical_collation, charset_of
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.dml import parse_delete, parse_update
 from simulator.tidb.parser.expressions import not_simulated_error
-from simulator.tidb.parser.query import parse_query, parse_with
 from simulator.tidb.syntax.statements import Show
 
 SCOPES = ("GLOBAL", "SESSION", "LOCAL", "INSTANCE")
@@ -217,27 +215,6 @@ def _parse_user_variable(cursor: Cursor) -> str:
     return cursor.user_variable().lower()
 
 
-# -- queries and statements that begin with WITH ------------------------------------------------------------------
-
-
-def parse_select_statement(cursor: Cursor) -> syntax.SelectStatement:
-    tree = parse_query(cursor).tree
-    assert tree is not None
-    return syntax.SelectStatement(tree)
-
-
-def parse_with_statement(cursor: Cursor) -> syntax.SelectStatement | syntax.Update | syntax.Delete:
-    """Parse a whole statement that begins with WITH."""
-    common = parse_with(cursor)
-    if cursor.accept("UPDATE"):
-        return parse_update(cursor, common)
-    if cursor.accept("DELETE"):
-        return parse_delete(cursor, common)
-    tree = parse_query(cursor).tree
-    assert tree is not None
-    return syntax.SelectStatement(syntax.WithTree(common.tables, common.recursive, tree))
-
-
 # -- ignored and refused statements -------------------------------------------------------------------------------
 
 
@@ -248,11 +225,16 @@ def parse_ignored(cursor: Cursor, what: str) -> syntax.IgnoredStatement:
     return syntax.IgnoredStatement(what)
 
 
+EXPLAINED = ("FORMAT", "ANALYZE", "FOR", "TRACE", "EXPLORE")
+"""Words behind EXPLAIN that no table's name is read from."""
+
+
 def parse_explain(cursor: Cursor, what: str) -> syntax.SessionStatement:
     """Parse the rest of DESC of a table. Skip that of EXPLAIN or TRACE; raises SqlError if it would execute a statement
     that changes rows."""
-    if what != "TRACE" and (described := parse_describe(cursor)) is not None:
-        return described
+    if what != "TRACE" and cursor.is_free_name() and cursor.word() not in EXPLAINED:
+        table = cursor.qualified_name("a table")
+        return Show("COLUMNS", table=table, like=None if cursor.at_end() else cursor.name("a column"))
     executes = what == "TRACE" or cursor.word() == "ANALYZE"
     while not cursor.at_end():
         if executes and cursor.word() in ("INSERT", "REPLACE", "UPDATE", "DELETE") and cursor.word_after() != "(":
@@ -280,6 +262,10 @@ PLAIN_KINDS = {
 }
 """Kinds without an object, by their words; LIKE or WHERE may follow."""
 
+UNFILTERED_KINDS = {
+    **{kind: kind for kind in ("WARNINGS", "ERRORS", "MASTER STATUS")},
+    "BINARY LOG STATUS": "MASTER STATUS",
+}
 OF_A_DATABASE = ("TABLE STATUS", "OPEN TABLES", "TABLES", "TRIGGERS", "EVENTS")
 OBJECTS = ("TABLE", "VIEW", "SEQUENCE")
 
@@ -290,11 +276,9 @@ def parse_show(cursor: Cursor) -> syntax.SessionStatement:
         return _parse_create(cursor)
     if cursor.accept("COUNT ( * )"):
         return Show(cursor.one_of("WARNINGS", "ERRORS"), counts=True)
-    for kind in ("WARNINGS", "ERRORS", "MASTER STATUS"):
-        if cursor.accept(kind):
+    for words, kind in UNFILTERED_KINDS.items():
+        if cursor.accept(words):
             return Show(kind)
-    if cursor.accept("BINARY LOG STATUS"):
-        return Show("MASTER STATUS")
     for what in ("PRIVILEGES", "BUILTINS"):
         if cursor.accept(what):
             return syntax.IgnoredStatement(f"SHOW {what}")
@@ -336,16 +320,6 @@ def _parse_of_table(cursor: Cursor) -> syntax.SessionStatement:
         if not cursor.at_end():
             cursor.literal()
     return syntax.IgnoredStatement("SHOW TABLE REGIONS")
-
-
-def parse_describe(cursor: Cursor) -> Show | None:
-    """Parse the rest of DESCRIBE or EXPLAIN if a table follows; None for anything else, of which nothing is consumed."""
-    if not cursor.is_free_name() or cursor.word() in ("FORMAT", "ANALYZE", "FOR", "TRACE", "EXPLORE"):
-        return None
-    show = Show("COLUMNS", table=cursor.qualified_name("a table"))
-    if cursor.at_end():
-        return show
-    return replace(show, like=cursor.name("a column"))
 
 
 def parse_admin_show(cursor: Cursor) -> syntax.SessionStatement:
@@ -425,9 +399,7 @@ REFUSED = (
 
 NOT_EXECUTED = frozenset((*IGNORED, *REFUSED))
 
-SessionParser = Callable[[Cursor], syntax.SessionStatement | syntax.Update | syntax.Delete]
-
-AFTER_PHRASE: dict[str, SessionParser] = {
+PARSERS: dict[str, Callable[[Cursor], syntax.SessionStatement]] = {
     "BEGIN": parse_begin,
     "START TRANSACTION": parse_start_transaction,
     "COMMIT": parse_commit,
@@ -451,9 +423,3 @@ AFTER_PHRASE: dict[str, SessionParser] = {
     **{phrase: partial(refuse, what=phrase) for phrase in REFUSED},
 }
 """Parsers that begin after the phrase."""
-
-FROM_PHRASE: dict[str, SessionParser] = {
-    **dict.fromkeys(("SELECT", "TABLE", "VALUES", "("), parse_select_statement),
-    "WITH": parse_with_statement,
-}
-"""Parsers that begin with the phrase itself."""

@@ -24,17 +24,9 @@ from simulator.limits import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.parser import alter_table as alter
-from simulator.tidb.parser import ddl, session
+from simulator.tidb.parser import ddl, dml, session
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.ddl import Phrase, fail_at_first_words, first_words, next_words
-from simulator.tidb.parser.dml import (
-    parse_delete,
-    parse_insert,
-    parse_load_data,
-    parse_recover_values,
-    parse_replace,
-    parse_update,
-)
 from simulator.tidb.parser.script import only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize, without_literals
 from simulator.tidb.syntax.definitions import Statement
@@ -165,22 +157,29 @@ def parse_alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable
     return syntax.AlterTable(table, (syntax.Clause(word, ",".join(names)),), ignore)
 
 
-DML_PARSERS: dict[str, SqlParser] = {
+AFTER_PHRASE: Mapping[str, SqlParser] = {
     "ALTER TABLE": parse_alter_table,
     "ALTER IGNORE TABLE": partial(parse_alter_table, ignore=True),
-    "INSERT": parse_insert,
-    "REPLACE": parse_replace,
-    "UPDATE": parse_update,
-    "DELETE": parse_delete,
-    "RECOVER VALUES": parse_recover_values,
-    "LOAD DATA": parse_load_data,
+    "INSERT": dml.parse_insert,
+    "REPLACE": dml.parse_replace,
+    "UPDATE": dml.parse_update,
+    "DELETE": dml.parse_delete,
+    "RECOVER VALUES": dml.parse_recover_values,
+    "LOAD DATA": dml.parse_load_data,
+    **session.PARSERS,
 }
 """Parsers that begin after the words."""
 
+FROM_PHRASE: Mapping[str, SqlParser] = {
+    **dict.fromkeys(("SELECT", "TABLE", "VALUES", "("), dml.parse_select_statement),
+    "WITH": dml.parse_with_statement,
+}
+"""Parsers that begin with the words themselves."""
+
 PARSERS: Mapping[Phrase, tuple[bool, SqlParser]] = {
     **ddl.PARSERS,
-    **{tuple(text.split()): (True, parser) for text, parser in (*DML_PARSERS.items(), *session.AFTER_PHRASE.items())},
-    **{tuple(text.split()): (False, parser) for text, parser in session.FROM_PHRASE.items()},
+    **{tuple(text.split()): (True, parser) for text, parser in AFTER_PHRASE.items()},
+    **{tuple(text.split()): (False, parser) for text, parser in FROM_PHRASE.items()},
 }
 """By phrase: whether the parser begins after it, and the parser."""
 
