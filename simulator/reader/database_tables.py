@@ -23,7 +23,7 @@ from simulator.columns import row_image
 from simulator.errors import UserError, did_you_mean, mask_secrets, printable, uri_without_secrets
 from simulator.reader.database_columns import EXPRESSIONS, cells, vague_values, why_not_compared
 from simulator.reader.events import UNKNOWN_CELL
-from simulator.reader.replay.frame import ImagePairSource, Report
+from simulator.reader.replay import ImagePairSource, Report
 from simulator.reader.replay.states import Gaps, StateRows, column_gaps, state_table_numbers
 from simulator.reader.replay.table_timeline import TableHistory, TableTimeline
 from simulator.tidb.model.table import Table, visible_columns

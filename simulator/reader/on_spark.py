@@ -27,8 +27,8 @@ from simulator.engines.spark.frames import map_in_arrow
 from simulator.errors import UserError, uri_without_secrets
 from simulator.reader.database_columns import tidb_cells
 from simulator.reader.events import UNKNOWN_CELL
+from simulator.reader.replay import FINDING_SCHEMA, IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
 from simulator.reader.replay.digests import PIECE_SCHEMA, SETTLED_SCHEMA, Settled, divided, only, settle_pieces
-from simulator.reader.replay.frame import FINDING_SCHEMA, IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
 from simulator.reader.replay.neighbours import check_image_pairs, in_order
 from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.reader.replay.states import Gaps, SnapshotComparison, StateRows, column_gaps, state_table_numbers

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from simulator.reader.replay import digests
+from simulator.reader.replay import END, digests, image_pair_batch
 from simulator.reader.replay.digests import SETTLED_SCHEMA, Settled, divided, settle, settle_pieces
-from simulator.reader.replay.frame import END, image_pair_batch
 from simulator.reader.replay.row_rules import TableKnowledge
 
 KNOWN = TableKnowledge(np.array([2]), np.array([True]), np.array([True]), np.array([True]))

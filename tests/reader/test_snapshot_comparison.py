@@ -11,8 +11,7 @@ import pytest
 from support.playing import play
 
 from simulator.errors import UserError
-from simulator.reader.replay import neighbours
-from simulator.reader.replay.findings import SkippedChanges
+from simulator.reader.replay import SkippedChanges, neighbours
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.reader.replay.states import Gaps, compare_snapshots, expected_rows
 from simulator.sources import snapshots

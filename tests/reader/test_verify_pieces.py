@@ -18,7 +18,7 @@ from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.contract.summary import CheckedPiece, PartitionSummary, joined_pieces
 from simulator.reader.partitions import StreamPartition, partitions
 from simulator.reader.records import FixtureFile, read_batches
-from simulator.reader.replay.frame import ImagePairSource, Report
+from simulator.reader.replay import ImagePairSource, Report
 from simulator.reader.replay.neighbours import read_in_process
 from simulator.reader.verify import opening, reading
 from simulator.reader.verify.options import VerifyListener, VerifyOptions

@@ -21,10 +21,8 @@ from simulator.reader.decode import Image, RowEvent
 from simulator.reader.decode.batches import StreamDecoder
 from simulator.reader.decode.row_images import row_images, value_text
 from simulator.reader.records import Record, TopicPartition
-from simulator.reader.replay import neighbours
+from simulator.reader.replay import ImagePairSource, Report, SkippedChanges, neighbours
 from simulator.reader.replay.digests import digests, only, settle
-from simulator.reader.replay.findings import SkippedChanges
-from simulator.reader.replay.frame import ImagePairSource, Report
 from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.normalize import LikeNull, nothing_like_null
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge

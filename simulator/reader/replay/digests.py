@@ -4,7 +4,7 @@ A stream that is right needs no more than that: its image pairs neither move bet
 break a rule by their hashes are suspects, and only their image pairs are looked at (`neighbours`), so that findings are
 the same. Two different images have equal hashes once in 2^64.
 
-    DIGEST_SCHEMA  image pairs (`frame`) without handles and offsets, with 64-bit hashes in place of images
+    DIGEST_SCHEMA  image pairs (`replay`) without handles and offsets, with 64-bit hashes in place of images
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ import pyarrow as pa
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, ints
 from simulator.columns.hashing import fingerprints, stable_order
-from simulator.reader.replay.findings import Findings
-from simulator.reader.replay.frame import BEGIN, END, FINDING_SCHEMA, ImagePairSource, Report
-from simulator.reader.replay.normalize import as_mask
+from simulator.reader.replay import BEGIN, END, FINDING_SCHEMA, Findings, ImagePairSource, Report, as_mask
 from simulator.reader.replay.row_rules import KeyedRows, KeylessRows, TableKnowledge, count_changes, equal_images
 
 DIGEST_SCHEMA = pa.schema(

@@ -20,17 +20,26 @@ from simulator.columns.hashing import add_sums
 from simulator.errors import NotSimulatedError, UserError
 from simulator.reader.decode.row_images import table_from_layout
 from simulator.reader.events import UNKNOWN_CELL, Layout
-from simulator.reader.replay import normalize
-from simulator.reader.replay.findings import SentImages, SkippedChanges, with_told_times
-from simulator.reader.replay.frame import ANY, NEVER, SAME, STRICT, keyed_pairs, select_pairs
+from simulator.reader.replay import (
+    ANY,
+    NEVER,
+    SAME,
+    STRICT,
+    SentImages,
+    SkippedChanges,
+    as_mask,
+    has_unknown_cell,
+    is_unknown,
+    keyed_pairs,
+    normalize,
+    select_pairs,
+    with_told_times,
+)
 from simulator.reader.replay.normalize import (
     LikeNull,
     UndefinedTable,
-    as_mask,
     convert_to_last,
     dropped_at,
-    has_unknown_cell,
-    is_unknown,
     normalize_images,
     nothing_like_null,
     nulls_as_one,

@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.errors import UserError
-from simulator.reader.replay.findings import Findings
-from simulator.reader.replay.frame import BEGIN, END, IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report, same_row
+from simulator.reader.replay import BEGIN, END, IMAGE_PAIR_SCHEMA, ORDER, Findings, ImagePairSource, Report, same_row
 from simulator.reader.replay.normalize import marked_may_be_equal, may_be_equal
 from simulator.reader.replay.row_rules import KeyedRows, KeylessRows, TableKnowledge, count_changes, equal_images
 from simulator.reader.replay.table_timeline import NO_TABLE

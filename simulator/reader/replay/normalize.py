@@ -24,10 +24,9 @@ from simulator.columns.cells import Mask, binary, buffers
 from simulator.columns.change_frame import Ints
 from simulator.errors import SchemaError
 from simulator.reader.contract.message_writer import possible
-from simulator.reader.decode import LOST
 from simulator.reader.decode.row_images import MEMBERS, table_from_layout, with_nulls
 from simulator.reader.events import UNKNOWN_CELL, Layout
-from simulator.reader.replay.frame import NEVER
+from simulator.reader.replay import LOST_BYTES, NEVER, as_mask, has_unknown_cell, is_unknown
 from simulator.reader.replay.table_timeline import NO_TABLE, ReplayedTable, TableHistory
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
@@ -42,8 +41,6 @@ from simulator.tidb.ddl.column_definitions import (
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary
 from simulator.tidb.storage.tables import locate_partition
-
-LOST_BYTES = LOST.encode()
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 """A floating-point number as text."""
@@ -128,31 +125,6 @@ def may_be_equal(images: pa.Array, others: pa.Array, columns: int) -> Mask:
             [row_image.same(one, other) | is_unknown(one) | is_unknown(other) for one, other in pairs]
         )
     return equal
-
-
-def has_unknown_cell(images: pa.Array) -> Mask:
-    data, offsets = buffers(images)
-    if not (data == UNKNOWN_CELL[0]).any():
-        return np.zeros(len(images), np.bool_)
-    return as_mask(pc.match_substring(images, UNKNOWN_CELL))
-
-
-def has_lost_bytes(images: pa.Array) -> Mask:
-    """Return which images have an unknown cell, or U+FFFD, which may stand for bytes that are not UTF-8."""
-    lost = has_unknown_cell(images)
-    if (buffers(images)[0] == LOST_BYTES[0]).any():
-        lost |= as_mask(pc.match_substring(images, LOST_BYTES))
-    return lost
-
-
-def is_unknown(cells: pa.Array) -> Mask:
-    return as_mask(pc.equal(cells, UNKNOWN_CELL))
-
-
-def as_mask(mask: pa.Array) -> Mask:
-    """Convert a boolean array to NumPy; null becomes False."""
-    values: Mask = np.array(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
-    return values
 
 
 def _cells(images: pa.Array, columns: int) -> list[pa.Array]:

@@ -14,8 +14,7 @@ from simulator.limits import counted
 from simulator.reader.contract.summary import Violation
 from simulator.reader.events import UNKNOWN_CELL
 from simulator.reader.records import TopicPartition
-from simulator.reader.replay.findings import Findings, SkippedChanges, merge_findings
-from simulator.reader.replay.frame import BEGIN
+from simulator.reader.replay import BEGIN, Findings, SkippedChanges, merge_findings
 from simulator.reader.replay.normalize import MARKER_SIZE, layout_history, remove_marker
 from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline

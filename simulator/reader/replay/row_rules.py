@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, ints
-from simulator.reader.replay.frame import ANY, BEGIN, END, NEVER, SAME
-from simulator.reader.replay.normalize import as_mask
+from simulator.reader.replay import ANY, BEGIN, END, NEVER, SAME, as_mask
 from simulator.reader.replay.table_timeline import NO_TABLE
 from simulator.reader.replay.unique_keys import UniqueKey
 

@@ -18,14 +18,12 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import by_table, ints
 from simulator.errors import UserError
 from simulator.limits import counted
-from simulator.reader.replay.frame import BEGIN, END, ImagePairSource, Report, image_pair_batch
+from simulator.reader.replay import BEGIN, END, ImagePairSource, Report, as_mask, image_pair_batch, is_unknown
 from simulator.reader.replay.normalize import (
     LikeNull,
     arrange_columns,
-    as_mask,
     convert_to_last,
     dropped_at,
-    is_unknown,
     normalize_images,
     nothing_like_null,
     nulls_as_one,

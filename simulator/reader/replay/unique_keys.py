@@ -1,6 +1,6 @@
 """Unique keys of replayed tables, whose values are replayed as rows are: which row has a value when.
 
-A value has image pairs as a row has them (`frame`): its handle is the value, its table a number behind those of the tables,
+A value has image pairs as a row has them (`replay`): its handle is the value, its table a number behind those of the tables,
 and its images tell the row that has it, by the columns that identify a row and those of the key. NULL is no value. Sorted,
 the pairs of a value are adjacent, which shows where two rows have it at once.
 
@@ -24,17 +24,18 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ints
 from simulator.errors import UserError
-from simulator.reader.replay.findings import Findings
-from simulator.reader.replay.frame import (
+from simulator.reader.replay import (
     BEGIN,
     IMAGE_PAIR_SCHEMA,
     NEVER,
     STRICT,
+    Findings,
+    as_mask,
+    has_lost_bytes,
     image_pair_batch,
     keyed_pairs,
     same_row,
 )
-from simulator.reader.replay.normalize import as_mask, has_lost_bytes
 from simulator.reader.replay.table_timeline import TableHistory, TableTimeline
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key, other_unique_indexes

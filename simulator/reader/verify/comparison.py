@@ -19,8 +19,7 @@ from simulator.limits import counted
 from simulator.reader import truth_metadata
 from simulator.reader.contract.summary import NEVER
 from simulator.reader.database_tables import EXAMPLES, is_database, open_tables
-from simulator.reader.replay.findings import SkippedChanges
-from simulator.reader.replay.frame import ImagePairSource
+from simulator.reader.replay import ImagePairSource, SkippedChanges
 from simulator.reader.replay.image_pairs import ABOVE
 from simulator.reader.replay.normalize import LikeNull, nothing_like_null
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge

@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from simulator.engines.spark.calls import chosen_master, import_spark, spark_calls
 from simulator.errors import UserError
-from simulator.reader.replay import neighbours
-from simulator.reader.replay.frame import ImagePairSource, Report
+from simulator.reader.replay import ImagePairSource, Report, neighbours
 from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.reader.storage.file_checks import is_storage
 from simulator.settings import AUTO, IN_PROCESS

@@ -30,8 +30,7 @@ from simulator.reader.decode.batches import StreamDecoder, is_sequential, possib
 from simulator.reader.events import RECORD_SCHEMA, Layout, record_batch
 from simulator.reader.partitions import StreamPartition, cut_partition, split_batch
 from simulator.reader.records import Record, TopicPartition
-from simulator.reader.replay.findings import SkippedChanges
-from simulator.reader.replay.frame import ImagePairSource, Report
+from simulator.reader.replay import ImagePairSource, Report, SkippedChanges
 from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.stream_statements import StreamStatement, statements_in_order, stream_statements
 from simulator.reader.storage.table_events import TableEvents, TableFiles
