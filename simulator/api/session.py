@@ -240,9 +240,9 @@ class TiCDC:
 
         Raises ExpectationError with all differences, and UserError for unreadable input.
         """
+        from simulator.reader.verify import verify  # takes longer than a short test
         from simulator.reader.verify.options import VerifyOptions
         from simulator.reader.verify.verification import failure_lines
-        from simulator.reader.verify.workflow import verify  # takes longer than a short test
 
         with TemporaryDirectory() as directory:
             self.truth(truth := Path(directory, "truth"))

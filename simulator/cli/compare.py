@@ -14,7 +14,7 @@ from simulator.limits import counted
 from simulator.reader.compare import StreamComparison, compare_storages, compare_streams
 from simulator.reader.compared_events import EVERYTHING, ComparedEvent, Difference
 from simulator.reader.records import check_protocol
-from simulator.reader.storage.file_checks import is_storage
+from simulator.reader.storage import is_storage
 
 DIFFERENT = 1
 """The exit code of streams that differ."""

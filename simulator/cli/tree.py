@@ -365,7 +365,7 @@ def inspect(
         raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
     _without_pandas()
     from simulator.cli.output import show_lines, warn
-    from simulator.reader.storage.file_checks import is_storage
+    from simulator.reader.storage import is_storage
 
     if is_storage(source):
         if raw or follow or protocol or schema_registry:

@@ -15,6 +15,7 @@ from simulator.cli.output import show_json
 from simulator.cli.terminal import StatusLine
 from simulator.cli.user_files import Input, check_places, storage_place
 from simulator.reader.replay.outcome import TableCompared
+from simulator.reader.verify import verify as verified
 from simulator.reader.verify.options import VerifyListener, VerifyOptions, check_options
 from simulator.reader.verify.verification import (
     RIGHT,
@@ -25,7 +26,6 @@ from simulator.reader.verify.verification import (
     PartitionRead,
     Verification,
 )
-from simulator.reader.verify.workflow import verify as verified
 
 EXIT_CODES = {RIGHT: 0, WRONG: 1, UNFINISHED: 1, UNPROVED: 4}
 """Exit codes by verdict."""

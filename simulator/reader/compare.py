@@ -30,9 +30,9 @@ from simulator.reader.compared_events import (
 from simulator.reader.decode import DECODERS, protocol_of
 from simulator.reader.partitions import StreamPartition, StreamSources, partitions
 from simulator.reader.records import source_schemas
+from simulator.reader.storage import DataFile, FileFinding, IndexFile
 from simulator.reader.storage.directory import StorageDirectory, open_directory
 from simulator.reader.storage.events import CsvFormat
-from simulator.reader.storage.file_checks import DataFile, FileFinding, IndexFile
 from simulator.reader.storage.schema_files import TableSchema
 from simulator.ticdc.cloud_storage import METADATA, SCHEMA_JSON
 

@@ -17,7 +17,7 @@ from support.playing import play, said
 from simulator.cli import verify_report, verify_text
 from simulator.cli.page import PLOTLY
 from simulator.cli.verify import document
-from simulator.reader.contract.summary import CHECKS, Violation
+from simulator.reader.contract import CHECKS, Violation
 from simulator.reader.replay.outcome import TableCompared
 from simulator.reader.verify.verification import (
     RIGHT,

@@ -18,8 +18,8 @@ from simulator.faults import FAULTS
 from simulator.faults.kind import KAFKA
 from simulator.reader.event_lines import lines
 from simulator.reader.records import read_records
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
-from simulator.reader.verify.workflow import verify
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&partition-num=2&enable-tidb-extension=true"

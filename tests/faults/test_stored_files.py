@@ -11,8 +11,8 @@ from simulator import TiCDC
 from simulator.errors import UserError
 from simulator.reader.storage.directory import open_directory
 from simulator.reader.storage.events import lines
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
-from simulator.reader.verify.workflow import verify
 
 TIMED = "[sink.csv]\ninclude-commit-ts = true\n"
 TABLE = "CREATE TABLE shop.item (id INT PRIMARY KEY); INSERT INTO shop.item VALUES (1)"

@@ -10,9 +10,9 @@ import pytest
 from support.playing import play
 
 from simulator.reader.records import read_records
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import RIGHT
-from simulator.reader.verify.workflow import verify
 
 URI = "kafka://127.0.0.1:9092/t?protocol=simple&partition-num=3&encoding-format="
 PLAN = """

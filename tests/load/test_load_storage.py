@@ -8,8 +8,8 @@ import pytest
 from support.cut_short import killed_at
 from support.playing import error_of, play
 
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
-from simulator.reader.verify.workflow import verify
 
 PLAN = """
 name = "two"

@@ -28,9 +28,9 @@ from support.contract_checks import (
     ts,
 )
 
+from simulator.reader.contract import Violations
 from simulator.reader.contract.across_partitions import interrupted_watermarks
 from simulator.reader.contract.stream_spec import StreamSpec, stream_spec_of
-from simulator.reader.contract.summary import Violations
 from simulator.reader.records import Record
 from simulator.releases import V8_5, find
 from simulator.ticdc.changefeed import load

@@ -19,9 +19,9 @@ from support.mutant_forms import to_json
 from support.mutants import FieldChange, changed, field_changes, generic
 
 from simulator import TiCDC
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import Verification
-from simulator.reader.verify.workflow import verify
 
 Files = Mapping[str, bytes]
 """Content by path."""

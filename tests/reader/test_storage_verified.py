@@ -14,13 +14,13 @@ from support.vectors.files import recorded_files
 from simulator import TiCDC
 from simulator.errors import UserError
 from simulator.reader.events import EVENT_SCHEMA
+from simulator.reader.storage import DataFile
 from simulator.reader.storage.directory import open_directory
 from simulator.reader.storage.events import file_events
-from simulator.reader.storage.file_checks import DataFile
 from simulator.reader.storage.table_events import TableEvents, TableFiles
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import RIGHT
-from simulator.reader.verify.workflow import verify
 
 RECORDED = Path(__file__).parent.parent / "endtoend"
 

@@ -16,12 +16,12 @@ from support.databases import AIRPORTS
 from support.playing import Rows, play, replayed
 
 from simulator import TiCDC
-from simulator.reader.contract.summary import Violation
+from simulator.reader.contract import Violation
 from simulator.reader.records import Record
 from simulator.reader.replay.outcome import ReplayOutcome
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import RIGHT, WRONG
-from simulator.reader.verify.workflow import verify
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS

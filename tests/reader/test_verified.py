@@ -16,13 +16,13 @@ import pytest
 from support.playing import play
 
 from simulator.columns.hashing import CHANGES, DELETES, ChangeSum
+from simulator.reader.contract import PartitionSummary
 from simulator.reader.contract.across_partitions import check_sent_changes
-from simulator.reader.contract.summary import PartitionSummary
 from simulator.reader.event_lines import lines
 from simulator.reader.records import read_records
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import RIGHT, UNPROVED, WRONG, Verification
-from simulator.reader.verify.workflow import verify
 
 STORIES = {
     "types": """

@@ -14,16 +14,15 @@ from support.contract_checks import comparable
 from support.playing import play
 
 from simulator.reader import truth_metadata
+from simulator.reader.contract import CheckedPiece, PartitionSummary, joined_pieces
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import CheckedPiece, PartitionSummary, joined_pieces
 from simulator.reader.partitions import StreamPartition, partitions
 from simulator.reader.records import FixtureFile, read_batches
 from simulator.reader.replay import ImagePairSource, Report
 from simulator.reader.replay.neighbours import read_in_process
-from simulator.reader.verify import opening, reading
+from simulator.reader.verify import opening, reading, verify
 from simulator.reader.verify.options import VerifyListener, VerifyOptions
 from simulator.reader.verify.reading import ReadResults, ReadSettings, partition_sources
-from simulator.reader.verify.workflow import verify
 
 PLAN = """
 name = "cut"

@@ -13,10 +13,10 @@ from support.playing import play
 
 from simulator.errors import DeliveryError, UserError
 from simulator.reader import truth_metadata
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyListener, VerifyOptions
 from simulator.reader.verify.reading import FollowProgress
 from simulator.reader.verify.verification import RIGHT, UNFINISHED
-from simulator.reader.verify.workflow import verify
 
 STORY = """
 resolved-interval = "1s"

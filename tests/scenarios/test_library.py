@@ -11,8 +11,8 @@ from support.playing import play
 from simulator import tso
 from simulator.api.results import Golden
 from simulator.reader.records import fixture_schemas, read_records
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
-from simulator.reader.verify.workflow import verify
 from simulator.run import scenario as scenarios
 from simulator.run.scenario import Shipped, shipped
 from simulator.sinks.memory import Message

@@ -27,9 +27,9 @@ from support.java_programs import JavaProcess, java_process
 
 from simulator import TiCDC
 from simulator.api.server import ServedDatabase, TiCDCServer
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import failure_lines
-from simulator.reader.verify.workflow import verify
 
 SINK_URI = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 

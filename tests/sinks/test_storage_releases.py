@@ -12,8 +12,8 @@ from simulator.errors import ChangefeedError, EncodeError
 from simulator.reader.compare import compare_storages
 from simulator.reader.storage.directory import open_directory
 from simulator.reader.storage.events import lines
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
-from simulator.reader.verify.workflow import verify
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.dispatch import router, verify_tables
 from simulator.tidb.ddl.table_definitions import create_table

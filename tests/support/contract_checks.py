@@ -10,11 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import ints
-from simulator.reader.contract.across_partitions import check_across_partitions, choose_reading, partition_count_spans
-from simulator.reader.contract.checks import PartitionChecks
-from simulator.reader.contract.destinations import DispatchRows, RowDestinations
-from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import (
+from simulator.reader.contract import (
     CheckedPiece,
     PartitionSummary,
     Violation,
@@ -22,6 +18,10 @@ from simulator.reader.contract.summary import (
     joined_pieces,
     merge_violations,
 )
+from simulator.reader.contract.across_partitions import check_across_partitions, choose_reading, partition_count_spans
+from simulator.reader.contract.checks import PartitionChecks
+from simulator.reader.contract.destinations import DispatchRows, RowDestinations
+from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.decode.batches import StreamDecoder
 from simulator.reader.events import RECORD_SCHEMA, Layout, record_batch
 from simulator.reader.records import Record, TopicPartition

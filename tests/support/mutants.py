@@ -19,9 +19,9 @@ from simulator.errors import SimulatorError
 from simulator.reader.decode import DdlEvent, RowEvent
 from simulator.reader.event_lines import MessageReader
 from simulator.reader.records import fixture_schemas, read_records
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import Verification
-from simulator.reader.verify.workflow import verify
 from simulator.sinks.memory import Message as Sent
 from support.mutant_forms import Form, Number, Tree, form_of
 from support.playing import play

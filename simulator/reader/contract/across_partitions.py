@@ -14,9 +14,7 @@ import numpy as np
 
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import BOOTSTRAPS, CHANGES, DELETES, ChangeSum, ChangeSums, sums_by_group
-from simulator.reader.contract.destinations import PartitionCountSpan
-from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import (
+from simulator.reader.contract import (
     NEVER,
     SHOW,
     DescribedTable,
@@ -25,6 +23,8 @@ from simulator.reader.contract.summary import (
     ViolationCounter,
     Violations,
 )
+from simulator.reader.contract.destinations import PartitionCountSpan
+from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.records import TopicPartition
 from simulator.reader.truth_metadata import BroadcastDdl, ExpectedStatement
 from simulator.tso import FOREVER

@@ -18,7 +18,7 @@ from simulator.columns.change_frame import DDL, WATERMARK, Ints, ints
 from simulator.columns.hashing import xxhash64
 from simulator.errors import UserError
 from simulator.limits import counted
-from simulator.reader.contract import batch_checks
+from simulator.reader.contract import NEVER, REASONS, SHOW, PartitionSummary, Violation, ViolationCounter, batch_checks
 from simulator.reader.contract.batch_checks import OPERATIONS
 from simulator.reader.contract.change_window import LIMIT, ChangeWindow, RewoundRows, RowChangeArrays, SentChange
 from simulator.reader.contract.events import (
@@ -30,7 +30,6 @@ from simulator.reader.contract.events import (
     event_arrays,
 )
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import NEVER, REASONS, SHOW, PartitionSummary, Violation, ViolationCounter
 from simulator.reader.contract.whole_messages import (
     KeyAndValue,
     RowMessages,

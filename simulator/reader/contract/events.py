@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, WATERMARK, Ints, by_table, ints, picked_values
 from simulator.columns.row_image import LazyCells
-from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import (
+from simulator.reader.contract import (
     MOST_SAMPLES,
     NEVER,
     PartitionSummary,
@@ -25,6 +24,7 @@ from simulator.reader.contract.summary import (
     Violation,
     ViolationCounter,
 )
+from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.decode.row_images import table_from_layout
 from simulator.reader.events import Layout
 from simulator.reader.records import TopicPartition

@@ -20,10 +20,10 @@ from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.errors import NotSimulatedError, SimulatorError
 from simulator.reader import truth_metadata
 from simulator.reader.compared_events import ComparedEvent, StreamMessage, events_of, first_difference
+from simulator.reader.contract import DescribedTable, Violation
 from simulator.reader.contract.events import EventArrays, TableDefinitions
 from simulator.reader.contract.message_writer import MessageWriter, RewrittenRows
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import DescribedTable, Violation
 from simulator.reader.decode import DECODERS, LOST
 from simulator.reader.decode.batches import is_sequential
 from simulator.reader.decode.message_bytes import schema_text

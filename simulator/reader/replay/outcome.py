@@ -11,7 +11,7 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns import row_image
 from simulator.limits import counted
-from simulator.reader.contract.summary import Violation
+from simulator.reader.contract import Violation
 from simulator.reader.events import UNKNOWN_CELL
 from simulator.reader.records import TopicPartition
 from simulator.reader.replay import BEGIN, Findings, SkippedChanges, merge_findings

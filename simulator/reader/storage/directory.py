@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from simulator import limits, tso
 from simulator.errors import ChangefeedError, DdlError, SqlError, UserError
-from simulator.reader.storage.file_checks import (
+from simulator.reader.storage import (
     BY_ID,
     DAMAGED,
     LIKE_TICDC,

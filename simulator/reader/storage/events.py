@@ -22,8 +22,8 @@ from simulator.limits import counted
 from simulator.reader import event_lines
 from simulator.reader.decode import decode
 from simulator.reader.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark, time_of
+from simulator.reader.storage import DAMAGED, DataFile, FileFinding, IndexFile
 from simulator.reader.storage.directory import StorageDirectory, StorageFile
-from simulator.reader.storage.file_checks import DAMAGED, DataFile, FileFinding, IndexFile
 from simulator.reader.storage.schema_files import CsvColumn, TableSchema
 from simulator.ticdc.cloud_storage import METADATA
 from simulator.ticdc.codecs.codec_options import CodecOptions

@@ -29,6 +29,7 @@ from simulator.reader.events import (
     Watermark,
     event_layout,
 )
+from simulator.reader.storage import DAMAGED, DataFile, FileFinding, IndexFile
 from simulator.reader.storage.directory import JsonColumns, StorageDirectory, StorageFile
 from simulator.reader.storage.events import (
     COMMIT_TS,
@@ -39,7 +40,6 @@ from simulator.reader.storage.events import (
     not_one,
     other_table,
 )
-from simulator.reader.storage.file_checks import DAMAGED, DataFile, FileFinding, IndexFile
 from simulator.reader.storage.schema_files import CsvColumn, TableSchema
 from simulator.ticdc.cloud_storage import METADATA
 

@@ -1,7 +1,341 @@
-"""Verification of a stream: that it keeps the contract, and that it leads to the expected rows."""
+"""A verification from start to end: open the stream, read it once, and summarize the result."""
 
 from __future__ import annotations
 
-from simulator.reader.verify.workflow import verify
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-__all__ = ["verify"]
+from simulator import tso
+from simulator.columns.hashing import ChangeSums
+from simulator.engines.spark.driver_host import driver_host
+from simulator.engines.tasks.progress import Listener
+from simulator.errors import uri_without_secrets
+from simulator.limits import counted
+from simulator.reader import truth_metadata
+from simulator.reader.contract import NEVER, PartitionSummary, across_partitions, merge_violations
+from simulator.reader.contract.stream_spec import StreamSpec
+from simulator.reader.decode.batches import is_sequential
+from simulator.reader.partitions import StreamPartition
+from simulator.reader.replay.image_pairs import ImagePairBuilder
+from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings
+from simulator.reader.replay.stream_statements import StreamStatement
+from simulator.reader.storage.table_events import TableEvents, TableFiles
+from simulator.reader.truth_metadata import TruthMetadata
+from simulator.reader.verify import comparison, reading, untold, verification
+from simulator.reader.verify.any_release import possible_releases, unproved
+from simulator.reader.verify.opening import OpenedStream, open_stream
+from simulator.reader.verify.options import Engine, Reader, VerifyListener, VerifyOptions, check_options, engine_of
+from simulator.reader.verify.verification import Failure, NotChecked, Verification
+from simulator.releases import Release
+from simulator.settings import IN_PROCESS
+from simulator.ticdc.codecs.codec import Fidelity
+from simulator.ticdc.mounter import zone_of_rows
+
+MISFIT = "it does not fit those before it: --before DIR tells which there were"
+
+FEW = 3
+"""Number of partitions that get their own note."""
+
+
+def verify(options: VerifyOptions, listener: VerifyListener = VerifyListener()) -> Verification:
+    """Verify a stream, the tables that a consumer wrote, or both. Raises UserError if something cannot be verified,
+    DeliveryError if Kafka cannot be read."""
+    check_options(options)
+    began, start = time.time(), time.monotonic()
+    truth = None if options.truth is None else truth_metadata.read(options.truth)
+    found = EMPTY if options.source is None else _verify_stream(options, truth, listener)
+    if options.against is not None:
+        found = _with_consumer_tables(found, options, truth, listener)
+    return replace(found, expected=comparison.expected_in(options), began=began, seconds=time.monotonic() - start)
+
+
+EMPTY = Verification("", "", "", (), (), {}, (), ())
+
+
+def _with_consumer_tables(
+    found: Verification, options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
+) -> Verification:
+    outcome, gaps = comparison.compare_consumer_tables(options, truth, listener)
+    _check_rows(options, truth, outcome)
+    name = comparison.display_location(options.against or "")
+    return replace(
+        found,
+        against=name,
+        failures=(*found.failures, *verification.failures(outcome.counts, outcome.examples, of=name)),
+        compared=(*found.compared, *(replace(table, of=name) for table in outcome.tables)),
+        not_checked=(
+            *found.not_checked,
+            *comparison.not_checked(outcome, False),
+            *(NotChecked(what, why) for what, why in gaps.not_compared),
+        ),
+        notes=(*found.notes, *gaps.notes),
+    )
+
+
+def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> Verification:
+    stream = open_stream(options, truth, listener)
+    found = _verify_opened(options, truth, stream, [stream.origin.release], listener)
+    if stream.origin.release_known or not found.failures:
+        return found
+    of_any = _verify_opened(options, truth, stream.of_any_release(), possible_releases(stream.origin), listener)
+    return replace(of_any, not_checked=(*unproved(found, of_any), *of_any.not_checked))
+
+
+def _verify_opened(
+    options: VerifyOptions,
+    truth: TruthMetadata | None,
+    stream: OpenedStream,
+    releases: Collection[Release],
+    listener: VerifyListener,
+) -> Verification:
+    """Return what is found of a stream that one of the releases wrote."""
+    sequential = is_sequential(stream.spec.protocol)
+    spec, zone = stream.spec, zone_of_rows(stream.origin.changefeed.codec.time_zone, stream.origin.release)
+    replay = comparison.replay_inputs(
+        stream.states, stream.statements, options.restarts, sequential, stream.like_null, spec.fidelity, zone
+    )
+    engine = engine_of(options.master, stream.size + replay.size)
+    results, outcome = _read_partitions(engine, options.show, stream, replay, listener)
+    _check_rows(options, truth, outcome)
+    excuses = list(untold.held_back(stream.origin))
+    if truth is None:
+        excuses += untold.untold_statements(stream.origin, stream.tables, stream.states.after, releases)
+        excuses += untold.open_files(stream.spec)
+    of_bare, bare = untold.bare_deletes(stream.spec, results.summaries)
+    excuses += of_bare
+    told = () if truth is None else truth.statements
+    excuses += untold.old_names(
+        stream.origin, [*stream.statements, *(StreamStatement(*each.statement, None, each.modes) for each in told)]
+    )
+    excuses += untold.mistaken_columns(stream.origin, stream.tables)
+    excuses += untold.moved_rows(stream.spec, stream.tables)
+    outcome, excused = untold.excused(outcome, excuses)
+    summed = results.summaries
+    if grown := across_partitions.partition_count_spans(summed, stream.spec):
+        listener.stage("reading topics again that got more partitions")
+        summed = _read_grown_topics(engine.read, stream, replace(stream.spec, grown=grown), options.show, summed)
+        if sequential:
+            outcome, moved = untold.without_end_checks(outcome, untold.GROWN)
+            excused = (*excused, *moved)
+    if truth is not None and options.truth is not None:
+        _check_truth(options.truth, truth, stream, summed)
+    until, watermark = (
+        verification.complete(summed),
+        0 if truth is None or not stream.spec.watermarks else truth.watermark,
+    )
+    if until < watermark:
+        outcome, ahead = untold.without_end_checks(outcome)
+        excused = (*excused, *ahead)
+    whole = options.after is not None or truth is not None and until >= truth.final_watermark
+    watermarked = stream.spec.watermarks is None and any(len(each.watermarks) for each in summed)
+    spec = replace(stream.spec, finished=whole, watermarks=stream.spec.watermarks or watermarked)
+    sent = _sent_changes(truth, summed) if whole or not stream.spec.watermarks else {}
+    all_sent = (
+        bool(sent) and not sequential and across_partitions.rows_found(summed) == across_partitions.rows_sent(sent)
+    )
+    violations = merge_violations(
+        [
+            *(each.found for each in summed),
+            across_partitions.check_across_partitions(summed, spec, options.show),
+            across_partitions.check_sent_changes(summed, results.skipped.sums, sent, options.show, _redefined(spec)),
+        ],
+        options.show,
+    )
+    violations, doubtful = untold.excused_messages(violations, excuses)
+    failures = (
+        *verification.failures(violations.counts, violations.shown, options.show),
+        *verification.failures(outcome.counts, outcome.examples),
+    )
+    return Verification(
+        uri_without_secrets(options.source or ""),
+        "",
+        "",
+        stream.origin.settings,
+        tuple(map(verification.partition_read, summed)),
+        verification.by_table(summed),
+        tuple(in_files(failures, stream.partitions)),
+        outcome.tables,
+        (
+            *stream.origin.not_checked,
+            *(NotChecked(f"tables of {statement}", MISFIT) for statement in stream.tables.notes),
+            *verification.unchecked(summed),
+            *comparison.not_checked(outcome, all_sent),
+            *(_untimed(summed, stream.spec) if sequential else ()),
+            *bare,
+            *_later_watermarks(summed, truth, stream.spec),
+            *excused,
+            *doubtful,
+        ),
+        tuple(_notes(stream, summed, spec, until)),
+        until,
+        watermark,
+        engine=engine.title,
+    )
+
+
+def _sent_changes(truth: TruthMetadata | None, summed: Sequence[PartitionSummary]) -> ChangeSums:
+    """Return the row changes that were sent, if the stream has all of them and no others after them."""
+    if truth is None or any(each.headless or each.last_row > truth.final_watermark for each in summed):
+        return {}
+    return truth.sums
+
+
+def _untimed(summed: Sequence[PartitionSummary], spec: StreamSpec) -> Iterable[NotChecked]:
+    untimed = sum(each.untimed for each in summed)
+    return comparison.untimed_changes(untimed, spec.fidelity.names_operations, spec.restarts)
+
+
+def _redefined(spec: StreamSpec) -> Collection[str]:
+    """Return the tables (`db.table`) that statements gave other columns, where nothing tells when rows were."""
+    return {f"{schema}.{table}" for (schema, table), tables in spec.any_time.items() if len(tables) > 1}
+
+
+def _later_watermarks(
+    summed: Sequence[PartitionSummary], truth: TruthMetadata | None, spec: StreamSpec
+) -> Iterable[NotChecked]:
+    """Yield that the stream goes on after the run that the truth is of; of a storage, its checkpoint tells that."""
+    last = max((int(each.watermarks[-1]) for each in summed if len(each.watermarks)), default=NEVER)
+    if truth is not None and last > truth.final_watermark and not spec.files:
+        why = f"the run of the truth ended at {tso.describe(truth.final_watermark)}"
+        yield NotChecked(f"watermarks up to {tso.describe(last)}", why)
+
+
+def _read_partitions(
+    engine: Engine, show: int, stream: OpenedStream, replay: comparison.ReplayInputs, listener: VerifyListener
+) -> tuple[reading.ReadResults, ReplayOutcome]:
+    spec, all_partitions, results = stream.spec, stream.partitions, reading.ReadResults(show)
+    in_process = engine.master == IN_PROCESS
+    listener.stage("reading" if in_process else f"reading, on Spark ({engine.master})")
+    total = _record_count(all_partitions)
+    with Listener(
+        lambda progress: listener.records(sum(progress.read.values()), total), driver_host(engine.master)
+    ) as task_listener:
+        pair_builder = ImagePairBuilder(
+            replay.timeline,
+            spec.fidelity,
+            stream.images,
+            replay.until,
+            spec.restarts,
+            spec.one_partition,
+            stream.like_null,
+        )
+        records = 0 if in_process else reading.PIECE
+        settings = reading.ReadSettings(spec, show, pair_builder, task_listener.driver, records)
+        batches = engine.replay(
+            [*reading.partition_sources(all_partitions, settings), *replay.sources],
+            replace(replay.known, whole=_tells_images(spec.fidelity)),
+            show,
+            results,
+        )
+        results = _with_whole_partitions(engine.read, stream, results, settings, listener)
+    places = [partition.place for partition in all_partitions]
+    return results, summarize_findings(batches, replay.timeline, replay.known, results.skipped, places, show)
+
+
+def _with_whole_partitions(
+    reader: Reader,
+    stream: OpenedStream,
+    results: reading.ReadResults,
+    settings: reading.ReadSettings,
+    listener: VerifyListener,
+) -> reading.ReadResults:
+    """Let one task check each partition of which the pieces do not fit."""
+    if not results.apart:
+        return results
+    listener.stage(f"reading {counted(len(results.apart), 'partition')} again, each in one task")
+    whole = replace(settings, pair_builder=None, records=0)
+    again = reading.ReadResults(settings.show)
+    reader(reading.partition_sources([stream.partitions[number] for number in results.apart], whole), again)
+    return results.with_whole(again)
+
+
+def _tells_images(fidelity: Fidelity) -> bool:
+    return fidelity.old_values and not (fidelity.nulls or fidelity.old_nulls or fidelity.whole_seconds)
+
+
+def _read_grown_topics(
+    reader: Reader, stream: OpenedStream, spec: StreamSpec, show: int, summed: Sequence[PartitionSummary]
+) -> list[PartitionSummary]:
+    """Read topics that got more partitions again, with the number of partitions at each time; return the summaries."""
+    results = reading.ReadResults(show)
+    again = [each for each in stream.partitions if each.topic in spec.grown]
+    reader(reading.partition_sources(again, reading.ReadSettings(spec, show)), results)
+    return across_partitions.choose_reading(summed, results.summaries)
+
+
+def _record_count(all_partitions: Sequence[StreamPartition]) -> int | None:
+    known = [partition.records for partition in all_partitions if partition.records is not None]
+    return sum(known) if len(known) == len(all_partitions) else None
+
+
+def _check_rows(options: VerifyOptions, truth: TruthMetadata | None, outcome: ReplayOutcome) -> None:
+    """Raise UserError if the truth was changed after it was written."""
+    if truth is not None and options.truth is not None:
+        truth_metadata.check_rows(options.truth, truth, {table.table: table.expected for table in outcome.tables})
+
+
+def _check_truth(
+    directory: Path, truth: TruthMetadata, stream: OpenedStream, summed: Sequence[PartitionSummary]
+) -> None:
+    """Raise UserError if the truth belongs to another run."""
+    with_rows = [each for each in summed if each.rows]
+    timed = [each for each in with_rows if each.first_row != NEVER]
+    if timed:
+        first, last = min(each.first_row for each in timed), max(each.last_row for each in timed)
+        truth_metadata.check_times(directory, truth, first, last)
+    if with_rows:
+        truth_metadata.check_tables(
+            directory, [*stream.tables.names, *stream.spec.any_time], verification.names(with_rows)
+        )
+
+
+def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int) -> Iterable[str]:
+    yield from stream.origin.notes
+    if len(stopped := across_partitions.interrupted_watermarks(summed, spec)):
+        yield (
+            f"{counted(len(stopped), 'watermark')}, the first {tso.describe(int(stopped[0]))}, did not reach all partitions, "
+            "and later ones did: TiCDC ended while it sent them"
+        )
+    listener = [note for each in summed for note in each.notes]
+    yield from listener[:FEW]
+    if len(listener) > FEW:
+        yield f"… and {len(listener) - FEW} more partitions like these"
+    rows, whole = sum(sum(each.rows.values()) for each in summed), sum(each.whole for each in summed)
+    if 0 < whole < rows:
+        yield f"{whole:,} of {rows:,} messages of rows were compared as a whole, the first of each partition and a part of the others"
+    yield from _ambiguous_nulls(stream)
+    if not any(len(each.watermarks) for each in summed):
+        yield "the stream has no watermarks, so that nothing tells whether it is whole"
+        return
+    above = [each for each in summed if each.last_row > until]
+    if above:
+        yield (
+            f"rows of {len(above)} of {counted(len(summed), 'partition')} lie above {tso.describe(until)}, up to where all are "
+            "complete: the stream was still being written, or ends there"
+        )
+
+
+def _ambiguous_nulls(stream: OpenedStream) -> Iterable[str]:
+    """Yield a note for each table of which messages do not distinguish NULL from a default."""
+    tables, protocol = stream.spec.all_tables, stream.spec.protocol
+    for name, table in sorted({f"{table.schema}.{table.name}": table for table in tables}.items()):
+        if columns := stream.writer.defaults_like_null(table):
+            yield f"{name}: NULL and the default of {', '.join(columns)} are one in {protocol} of this release"
+
+
+def in_files(failures: Iterable[Failure], partitions: Iterable[StreamPartition]) -> Iterator[Failure]:
+    """Yield the failures; examples in the tables of a storage name their file and row instead of a number in the table.
+    Reads these tables again."""
+    failures = list(failures)
+    examples = [example for failure in failures for example in failure.examples]
+    places: dict[tuple[str, int | None], str] = {}
+    for partition in partitions:
+        offsets = {each.offset for each in examples if each.topic == partition.topic and each.offset is not None}
+        if offsets and isinstance(partition.source, TableFiles):
+            named = TableEvents(partition.source).places(offsets)
+            places |= {(partition.topic, offset): place for offset, place in named}
+    for failure in failures:
+        located = (replace(each, at=places.get((each.topic, each.offset), "")) for each in failure.examples)
+        yield replace(failure, examples=tuple(located))

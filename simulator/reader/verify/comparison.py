@@ -17,7 +17,7 @@ from simulator.engines.spark.calls import chosen_master
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.limits import counted
 from simulator.reader import truth_metadata
-from simulator.reader.contract.summary import NEVER
+from simulator.reader.contract import NEVER
 from simulator.reader.database_tables import EXAMPLES, is_database, open_tables
 from simulator.reader.replay import ImagePairSource, SkippedChanges
 from simulator.reader.replay.image_pairs import ABOVE

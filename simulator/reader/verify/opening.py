@@ -19,8 +19,8 @@ from simulator.reader.records import Record, TopicPartition, source_schemas
 from simulator.reader.replay.normalize import LikeNull
 from simulator.reader.replay.stream_statements import StreamStatement, renames
 from simulator.reader.replay.table_timeline import TableTimeline
+from simulator.reader.storage import is_storage
 from simulator.reader.storage.directory import open_directory
-from simulator.reader.storage.file_checks import is_storage
 from simulator.reader.truth_metadata import ExpectedStatement, TruthMetadata
 from simulator.reader.verify import comparison, reading, untold
 from simulator.reader.verify.any_release import ImagesOfReleases, like_null_of_any, possible_releases, spec_of_any

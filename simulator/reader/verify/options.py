@@ -14,7 +14,7 @@ from simulator.engines.spark.calls import chosen_master, import_spark, spark_cal
 from simulator.errors import UserError
 from simulator.reader.replay import ImagePairSource, Report, neighbours
 from simulator.reader.replay.row_rules import TableKnowledge
-from simulator.reader.storage.file_checks import is_storage
+from simulator.reader.storage import is_storage
 from simulator.settings import AUTO, IN_PROCESS
 from simulator.signals import defer_signals
 from simulator.sources.snapshots import TextFormat, text_format

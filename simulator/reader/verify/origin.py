@@ -15,8 +15,8 @@ from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.files import read_text
 from simulator.reader.decode import DECODERS, RowEvent, Watermark, decode, is_exact, protocol_of
 from simulator.reader.records import Record, source_schemas
+from simulator.reader.storage import DataFile
 from simulator.reader.storage.directory import StorageDirectory
-from simulator.reader.storage.file_checks import DataFile
 from simulator.reader.truth_metadata import TruthMetadata
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import UNKNOWN, AssumedSetting, NotChecked

@@ -1,7 +1,7 @@
 """Reads partitions once: decodes and checks their records, and converts row changes to image pairs.
 
 A partition is read batch by batch; only its summary is kept. Several tasks read a long one, a piece each
-(`contract.summary`). With `--follow` the tail of each partition is read until every one has the final watermark; the
+(`contract.CheckedPiece`). With `--follow` the tail of each partition is read until every one has the final watermark; the
 verification afterwards reads everything.
 """
 
@@ -23,9 +23,9 @@ from simulator.channel import DriverAddress
 from simulator.columns.change_frame import WATERMARK
 from simulator.engines.tasks.progress import report_reading
 from simulator.limits import counted
+from simulator.reader.contract import SHOW, CheckedPiece, PartitionSummary, joined_pieces
 from simulator.reader.contract.checks import PartitionChecks
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import SHOW, CheckedPiece, PartitionSummary, joined_pieces
 from simulator.reader.decode.batches import StreamDecoder, is_sequential, possible_statements, schema_memory
 from simulator.reader.events import RECORD_SCHEMA, Layout, record_batch
 from simulator.reader.partitions import StreamPartition, cut_partition, split_batch

@@ -15,8 +15,8 @@ import numpy as np
 from simulator import tso
 from simulator.reader.replay.stream_statements import StreamStatement, statement_jobs
 from simulator.reader.replay.table_timeline import NO_TABLE, TableTimeline
+from simulator.reader.storage import FileFinding
 from simulator.reader.storage.directory import READERS, StorageDirectory
-from simulator.reader.storage.file_checks import FileFinding
 from simulator.reader.storage.schema_files import TableSchema
 from simulator.reader.truth_metadata import TruthMetadata
 from simulator.reader.verify.verification import NotChecked

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from simulator.limits import counted
+from simulator.reader.contract import PartitionSummary, Violations
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.summary import PartitionSummary, Violations
 from simulator.reader.replay.outcome import ReplayOutcome
 from simulator.reader.replay.states import state_table_numbers
 from simulator.reader.replay.stream_statements import StreamStatement, renames

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simulator.limits import counted
-from simulator.reader.contract.summary import CHECKS, NEVER, CheckAndTable, PartitionSummary, Violation
+from simulator.reader.contract import CHECKS, NEVER, CheckAndTable, PartitionSummary, Violation
 from simulator.reader.replay.outcome import TableCompared
 from simulator.tidb.model.table import Name
 

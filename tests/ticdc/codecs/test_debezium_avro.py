@@ -17,9 +17,9 @@ from support.playing import play
 from simulator import TiCDC
 from simulator.errors import ChangefeedError, EncodeError, UserError
 from simulator.reader.decode import DdlEvent, RowEvent, Watermark
+from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import RIGHT
-from simulator.reader.verify.workflow import verify
 from simulator.ticdc.codecs import CODECS, CodecOptions
 
 URI = "kafka://127.0.0.1:9092/t?partition-num=2&protocol=debezium-avro&schema-registry=http://127.0.0.1:8081"
