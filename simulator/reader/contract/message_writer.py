@@ -317,6 +317,20 @@ class MessageWriter:
         return self._known[id(table), what][1]  # type: ignore[return-value]
 
 
+@dataclass(frozen=True)
+class LikeNullOfAny:
+    """What messages of one of several releases do not distinguish from NULL, as `replay.normalize.LikeNull` does."""
+
+    writers: tuple[MessageWriter, ...]
+
+    def __call__(self, table: Table) -> Mapping[str, str]:
+        likes: dict[str, dict[str, None]] = {}
+        for writer in self.writers:
+            for name, pattern in writer.like_null(table).items():
+                likes.setdefault(name, {})[pattern] = None
+        return {name: "|".join(patterns) for name, patterns in likes.items()}
+
+
 def _by_partition(rows: pa.RecordBatch, table: Table) -> Iterable[tuple[int | None, Ints]]:
     """Yield the places of the rows of each partition, by its id; None for a table without partitions."""
     if table.partitioning is None:

@@ -1,8 +1,12 @@
-"""The properties that a stream must have, derived from its changefeed."""
+"""The properties that a stream must have, derived from its changefeed.
+
+Where nobody tells the release, the default one is assumed. A stream is wrong only if it breaks what every release that has
+its protocol would keep.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -22,9 +26,10 @@ from simulator.reader.contract.destinations import (
 from simulator.reader.contract.message_writer import MessageWriter
 from simulator.reader.truth_metadata import ExpectedStatement
 from simulator.releases import V8_5, Release
+from simulator.releases.release import RELEASES
 from simulator.sinks import claim_check
 from simulator.ticdc.changefeed.model import Changefeed
-from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD
 from simulator.ticdc.dispatch import route, router, sent_table
@@ -196,3 +201,54 @@ def stages_of(
     stages = operation_order(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
     order = order_scope(changefeed, release, tables)
     return lambda sent: {} if order(sent) == "hash" else stages
+
+
+UNKNOWN_RELEASE = "which release wrote it is not known: --release or --truth tells"
+
+
+def possible_releases(protocol: str) -> Sequence[Release]:
+    """Return the releases that may have written a stream."""
+    every = (release for releases in RELEASES.values() for release in releases.values())
+    return [release for release in every if CODECS[protocol].protocol.exists(release)]
+
+
+def spec_of_any_release(spec: StreamSpec, options: CodecOptions) -> StreamSpec:
+    """Return what a stream must keep whatever release wrote it."""
+    codec, releases = CODECS[options.protocol], possible_releases(options.protocol)
+    every_partition = {codec.broadcasts_ddl(release) for release in releases}
+    watermarks = {codec.has_watermarks(options, release) for release in releases}
+    has_primary_keys = bool(spec.all_tables) and all(table.primary_key for table in spec.all_tables)
+    return replace(
+        spec,
+        writer=None,
+        destination=UNKNOWN_RELEASE,
+        by_layout=UNKNOWN_RELEASE,
+        max_message_bytes=UNBOUNDED,
+        max_batch_size=UNBOUNDED,
+        orders=lambda table: "hash",
+        stages=None,
+        ddl_in_every_partition=every_partition.pop() if len(every_partition) == 1 else None,
+        watermarks=spec.watermarks if spec.files or len(watermarks) == 1 else None,
+        bare_deletes=any(map(codec.has_bare_deletes, releases)) and not has_primary_keys,
+        fidelity=loosest(*releases_by_fidelity(options)),
+    )
+
+
+def releases_by_fidelity(options: CodecOptions) -> dict[Fidelity, Release]:
+    """Return which values messages lose, each with a release that loses them."""
+    codec = CODECS[options.protocol]
+    return {codec.fidelity(options, release): release for release in possible_releases(options.protocol)}
+
+
+def loosest(*fidelities: Fidelity) -> Fidelity:
+    """Return the fidelity of messages that may lose what any of these lose."""
+    return replace(
+        fidelities[0],
+        old_values=all(each.old_values for each in fidelities),
+        hides_unchanged_updates=any(each.hides_unchanged_updates for each in fidelities),
+        names_operations=all(each.names_operations for each in fidelities),
+        nulls=frozenset().union(*(each.nulls for each in fidelities)),
+        old_nulls=frozenset().union(*(each.old_nulls for each in fidelities)),
+        null_is_default=any(each.null_is_default for each in fidelities),
+        whole_seconds=any(each.whole_seconds for each in fidelities),
+    )

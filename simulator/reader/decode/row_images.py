@@ -10,7 +10,8 @@ is unknown is derived from its layout.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -21,8 +22,9 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, ints
 from simulator.errors import NotSimulatedError, UserError
 from simulator.reader.events import LOST, UNKNOWN_CELL, Layout, Value
+from simulator.releases import Release
 from simulator.ticdc.codecs.codec import Fidelity
-from simulator.ticdc.mounter import has_zone, to_local
+from simulator.ticdc.mounter import has_zone, old_cells, to_local
 from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Table, visible_columns
 from simulator.tidb.model.types import TYPES, ColumnType, exceeds_int64, family, is_binary
 
@@ -341,3 +343,50 @@ def _text(cell: bytes, column: Column, as_bytes: bool) -> bytes | None:
         value = value.encode("utf-8", "surrogateescape")
     text = value_text(value, column)
     return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True)
+class ImagesOfReleases:
+    """Converts rows to images as `row_images` does, where one of some releases wrote them. Old values of rows that are older
+    than a column may be others than those that the rows have (`ticdc.older_rows`): they are unknown."""
+
+    releases: tuple[Release, ...]
+    zone: str
+    """Of TIMESTAMPs in rows; empty for UTC."""
+
+    @classmethod
+    def of(cls, releases: Iterable[Release], zone: str) -> ImagesOfReleases:
+        """Return the images of rows of any of the releases."""
+        alike = {(release.older_rows, release.older_timestamps_in_utc): release for release in releases}
+        return cls(tuple(alike.values()), zone)
+
+    def __call__(
+        self, rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity
+    ) -> tuple[pa.Array, pa.Array]:
+        before, after = row_images(rows, layout, table, fidelity)
+        for release in self.releases:
+            before = _with_unknown_cells(before, table, release, self.zone)
+        return before, after
+
+
+def _with_unknown_cells(images: pa.Array, table: Table, release: Release, zone: str) -> pa.Array:
+    """Return old images in which a cell is unknown if it is what the release has of an older row."""
+    fillers = old_cells(table, release, zone)
+    columns = visible_columns(table)
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        for place, column in enumerate(columns):
+            if column.name in fillers:
+                doubtful = _may_be(cells[place], fillers[column.name])
+                if column.not_null:
+                    doubtful = pc.or_(doubtful, cells[place].is_null())  # a JSON
+                if family(column.type) == "bit" or is_binary(column.type):
+                    doubtful = pa.repeat(pa.scalar(True), len(cells[place]))  # bytes that are no UTF-8 may be lost
+                cells[place] = pc.if_else(doubtful, pa.scalar(UNKNOWN_CELL), cells[place])
+        return cells
+
+    return row_image.with_columns(images, len(columns), change) if fillers else images
+
+
+def _may_be(cells: pa.Array, text: bytes | None) -> pa.Array:
+    return cells.is_null() if text is None else pc.fill_null(pc.equal(cells, text), False)

@@ -15,7 +15,7 @@ from simulator.errors import uri_without_secrets
 from simulator.limits import counted
 from simulator.reader import truth_metadata
 from simulator.reader.contract import NEVER, PartitionSummary, across_partitions, merge_violations
-from simulator.reader.contract.stream_spec import StreamSpec
+from simulator.reader.contract.stream_spec import StreamSpec, possible_releases
 from simulator.reader.decode.batches import is_sequential
 from simulator.reader.partitions import StreamPartition
 from simulator.reader.replay.image_pairs import ImagePairBuilder
@@ -24,7 +24,6 @@ from simulator.reader.replay.stream_statements import StreamStatement
 from simulator.reader.storage.table_events import TableEvents, TableFiles
 from simulator.reader.truth_metadata import TruthMetadata
 from simulator.reader.verify import comparison, reading, untold, verification
-from simulator.reader.verify.any_release import possible_releases, unproved
 from simulator.reader.verify.opening import OpenedStream, open_stream
 from simulator.reader.verify.options import Engine, Reader, VerifyListener, VerifyOptions, check_options, engine_of
 from simulator.reader.verify.verification import Failure, NotChecked, Verification
@@ -79,8 +78,8 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
     found = _verify_opened(options, truth, stream, [stream.origin.release], listener)
     if stream.origin.release_known or not found.failures:
         return found
-    of_any = _verify_opened(options, truth, stream.of_any_release(), possible_releases(stream.origin), listener)
-    return replace(of_any, not_checked=(*unproved(found, of_any), *of_any.not_checked))
+    of_any = _verify_opened(options, truth, stream.of_any_release(), possible_releases(stream.spec.protocol), listener)
+    return replace(of_any, not_checked=(*untold.unproved(found, of_any), *of_any.not_checked))
 
 
 def _verify_opened(

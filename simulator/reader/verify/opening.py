@@ -10,10 +10,18 @@ from types import MappingProxyType
 from simulator import tso
 from simulator.errors import UserError, uri_without_secrets
 from simulator.reader import truth_metadata
-from simulator.reader.contract.message_writer import MessageWriter
-from simulator.reader.contract.stream_spec import UNBOUNDED, StreamSpec, stream_spec_of
+from simulator.reader.contract.message_writer import LikeNullOfAny, MessageWriter
+from simulator.reader.contract.stream_spec import (
+    UNBOUNDED,
+    StreamSpec,
+    possible_releases,
+    releases_by_fidelity,
+    spec_of_any_release,
+    stream_spec_of,
+)
 from simulator.reader.decode import DECODERS
 from simulator.reader.decode.batches import is_sequential
+from simulator.reader.decode.row_images import ImagesOfReleases
 from simulator.reader.partitions import StreamPartition, partitions, storage_partitions
 from simulator.reader.records import Record, TopicPartition, source_schemas
 from simulator.reader.replay.normalize import LikeNull
@@ -23,7 +31,6 @@ from simulator.reader.storage import is_storage
 from simulator.reader.storage.directory import open_directory
 from simulator.reader.truth_metadata import ExpectedStatement, TruthMetadata
 from simulator.reader.verify import comparison, reading, untold
-from simulator.reader.verify.any_release import ImagesOfReleases, like_null_of_any, possible_releases, spec_of_any
 from simulator.reader.verify.options import VerifyListener, VerifyOptions, engine_of
 from simulator.reader.verify.origin import StreamOrigin, inspect_records, resolve_origin, storage_origin, stream_schemas
 from simulator.reader.verify.reading import FollowProgress, wait_for_watermark
@@ -64,11 +71,13 @@ class OpenedStream:
 
     def of_any_release(self) -> OpenedStream:
         """Return the stream as one of which nobody knows what release wrote it."""
+        codec = self.origin.changefeed.codec
+        writers = (replace(self.writer, release=release) for release in releases_by_fidelity(codec).values())
         return replace(
             self,
-            spec=spec_of_any(self.spec, self.origin),
-            like_null=like_null_of_any(self.writer, self.origin),
-            images=ImagesOfReleases.of(possible_releases(self.origin), self.images.zone),
+            spec=spec_of_any_release(self.spec, codec),
+            like_null=LikeNullOfAny(tuple(writers)),
+            images=ImagesOfReleases.of(possible_releases(codec.protocol), self.images.zone),
         )
 
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 from simulator.limits import counted
 from simulator.reader.contract import PartitionSummary, Violations
-from simulator.reader.contract.stream_spec import StreamSpec
+from simulator.reader.contract.stream_spec import UNKNOWN_RELEASE, StreamSpec
 from simulator.reader.replay.outcome import ReplayOutcome
 from simulator.reader.replay.states import state_table_numbers
 from simulator.reader.replay.stream_statements import StreamStatement, renames
 from simulator.reader.replay.table_timeline import TableTimeline
 from simulator.reader.verify.comparison import split_name
 from simulator.reader.verify.origin import StreamOrigin
-from simulator.reader.verify.verification import NotChecked
+from simulator.reader.verify.verification import NotChecked, Verification
 from simulator.releases import Release
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.codecs import CODECS
@@ -255,3 +255,16 @@ def without_end_checks(outcome: ReplayOutcome, why: str = NOT_REACHED) -> tuple[
     examples = tuple(each for each in outcome.examples if each.check not in ENDS)
     left = (NotChecked("the rows that are expected", why),) if outcome.tables else ()
     return replace(outcome, counts=counts, examples=examples, tables=()), left
+
+
+def unproved(assumed: Verification, of_any: Verification) -> Iterator[NotChecked]:
+    """Yield what is wrong if the assumed release wrote a stream, and may be right if another one did."""
+    wrong = {(failure.check, table) for failure in of_any.failures for table in failure.tables}
+    release = next(setting.value for setting in assumed.settings if setting.name == "release")
+    for failure in assumed.failures:
+        tables = {table: count for table, count in failure.tables.items() if (failure.check, table) not in wrong}
+        if tables:
+            of = f" of {', '.join(tables)}" if any(tables) else ""
+            first = next((each.what for each in failure.examples if each.table in tables), failure.says)
+            what = f"{failure.check} ({sum(tables.values()):,}){of}, if {release} wrote it: {first}"
+            yield NotChecked(what, UNKNOWN_RELEASE)
