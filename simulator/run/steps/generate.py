@@ -172,7 +172,7 @@ class _RoundGenerator:
                 continue
             before = {(change.ordinal, change.handle) for change in transaction.changes()}
             session.now_ms = int(at[0])
-            context = StatementContext(session, transaction, writing=True, inserting=number == 0)
+            context = StatementContext(session, transaction, writing=True)
             if number == 0:
                 given = {name: draw(inserts) for name, draw in self.fresh.items()}
                 given |= self._time_columns(session, given, at)

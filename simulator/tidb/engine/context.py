@@ -15,16 +15,13 @@ from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from simulator.errors import SqlError
 from simulator.releases import Release
 from simulator.tidb.datums.kinds import Mode
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.column_definitions import NOW
 from simulator.tidb.engine.session import Session
-from simulator.tidb.engine.settings import SqlSession, new_session, shown_text, variable_text
+from simulator.tidb.engine.settings import SqlSession, new_session, noop_warning, shown_text, variable_text
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.expression import MAX_WARNINGS, Context
 from simulator.tidb.model.table import SOFT_DELETE_TIME, Column, Table
@@ -32,13 +29,9 @@ from simulator.tidb.storage import Schema, new_table, redefined
 from simulator.tidb.storage.rows import NEWEST, TooLong
 from simulator.tidb.storage.tables import StoredTable
 from simulator.tidb.storage.transactions import Transaction
-from simulator.tidb.values.texts import null_unless
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ZERO = "0000-00-00"
-EARLIEST, LATEST = "1970-01-01 00:00:01", "2038-01-19 03:14:08"
-"""TIMESTAMP's range in UTC. LATEST is the first moment after it (tidb pkg/types/time.go, MaxTimestamp)."""
-
 TODAY = ("CURRENT_DATE", "CURDATE")
 CLOCK = ("CURRENT_TIME", "CURTIME")
 
@@ -62,15 +55,6 @@ def time_zone(name: str) -> tzinfo:
     return ZoneInfo(name)
 
 
-def session_mode(session: SqlSession, now_ms: int, ignore: bool = False, inserting: bool = True) -> Mode:
-    """Return how a session casts values.
-
-    A TIME cast to a moment takes the current day, even after SET TIMESTAMP (tidb pkg/types/time.go, ConvertToTime).
-    """
-    now = EPOCH + timedelta(milliseconds=now_ms)
-    return Mode(frozenset(session.sql_mode), time_zone(session.time_zone), now, ignore, inserting)
-
-
 def moment_text(moment: datetime, digits: int) -> str:
     """Return a moment with `digits` fractional digits. They are cut, not rounded (tidb pkg/expression/helper.go,
     getTimeCurrentTimeStamp)."""
@@ -87,59 +71,12 @@ def now_text(type_name: str, digits: int, session: SqlSession, now_ms: int) -> s
     return {"date": text[:10], "time": text[11:]}.get(type_name, text)
 
 
-def to_utc(session: SqlSession, text: pa.Array) -> pa.Array:
-    """Return TIMESTAMP texts of the session's time zone in UTC; null if the zone skips them, or outside the range."""
-    shifted = text if session.time_zone == "UTC" else _shift_to_utc(text, session.time_zone)
-    in_range = pc.and_(pc.greater_equal(shifted, EARLIEST), pc.less(shifted, LATEST))
-    if pc.all(in_range).as_py():
-        return shifted
-    return null_unless(pc.or_(in_range, pc.starts_with(shifted, ZERO)), shifted)
-
-
-def to_session_zone(session: SqlSession, text: pa.Array) -> pa.Array:
-    """Return TIMESTAMP cells, which are UTC, in the session's time zone."""
-    if session.time_zone == "UTC":
-        return text
-    zero = pc.starts_with(text, ZERO)
-    moments = pc.assume_timezone(null_unless(pc.invert(zero), text).cast(pa.timestamp("us")), "UTC")
-    local_texts = pc.local_timestamp(moments.cast(pa.timestamp("us", session.time_zone))).cast(pa.string())
-    width = pc.max(pc.utf8_length(text)).as_py() or 19
-    return pc.if_else(zero, text, pc.utf8_slice_codeunits(local_texts, 0, width))
-
-
 def local_timestamp(text: str, session: SqlSession) -> str:
-    """Return the text of a TIMESTAMP in UTC in the session's time zone."""
-    shown: str = to_session_zone(session, pa.array([text]))[0].as_py()
-    return shown
-
-
-def _to_instants(local: pa.Array, name: str) -> pa.Array:
-    """Return the instants of local times.
-
-    Of two instants with the same local time it is the one that Go's time.Date returns with the offset at that time in
-    UTC: the later one east of Greenwich, the earlier one west of it.
-    """
-    early, late = (
-        pc.assume_timezone(local, name, ambiguous=which, nonexistent="earliest") for which in ("earliest", "latest")
-    )
-    if early.equals(late):
-        return early
-    local_in_utc = pc.local_timestamp(pc.assume_timezone(local, "UTC").cast(early.type))
-    instants = pc.assume_timezone(pc.subtract(local, pc.subtract(local_in_utc, local)), "UTC").cast(early.type)
-    return pc.if_else(pc.equal(instants, late), late, early)
-
-
-def _shift_to_utc(text: pa.Array, name: str) -> pa.Array:
-    zero = pc.starts_with(text, ZERO)
-    kind = pa.timestamp("us")
-    local_times = null_unless(pc.invert(zero), text).cast(kind)
-    moments = _to_instants(local_times, name)
-    round_trip = pc.local_timestamp(moments)
-    shifted = null_unless(pc.equal(round_trip, local_times), moments.cast(pa.timestamp("us", "UTC")).cast(kind)).cast(
-        pa.string()
-    )
-    width = pc.max(pc.utf8_length(text)).as_py() or 19
-    return pc.if_else(zero, text, pc.utf8_slice_codeunits(shifted, 0, width))
+    """Return the text of a TIMESTAMP in UTC in the session's time zone. Zero stays zero."""
+    if session.time_zone == "UTC" or text.startswith(ZERO):
+        return text
+    moment = datetime.fromisoformat(text).replace(tzinfo=UTC).astimezone(time_zone(session.time_zone))
+    return moment_text(moment, len(text) - 20)
 
 
 def default_time_text(column: Column, session: SqlSession, now_ms: int) -> str | None:
@@ -177,10 +114,8 @@ class StatementContext(Context):
         read_ts: int = NEWEST,
         writing: bool = False,
         ignore: bool = False,
-        inserting: bool = False,
     ) -> None:
-        """`read_ts` is `transaction.current_ts` for a statement that writes or locks. `inserting` is true for INSERT and
-        REPLACE."""
+        """`read_ts` is `transaction.current_ts` for a statement that writes or locks."""
         settings = session.settings
         self.time: datetime = statement_time(settings, session.now_ms)
         """The time of the statement in UTC."""
@@ -189,7 +124,6 @@ class StatementContext(Context):
         self.session, self.transaction, self.database = session, transaction, session.database
         self.user = settings.user.partition("@")[0]
         self.now_ms, self.read_ts, self.ignore = session.now_ms, read_ts, ignore
-        self._inserting = inserting
         self.held = 0
         """The bytes that the statement holds."""
         self.snapshot: int | None = None
@@ -230,8 +164,10 @@ class StatementContext(Context):
 
     @property
     def mode(self) -> Mode:
-        """How the statement casts values to columns."""
-        return session_mode(self.session.settings, self.now_ms, self.ignore, self._inserting)
+        """How the statement casts values to columns. A TIME cast to a moment takes the current day, even after SET
+        TIMESTAMP (tidb pkg/types/time.go, ConvertToTime)."""
+        settings, now = self.session.settings, EPOCH + timedelta(milliseconds=self.now_ms)
+        return Mode(settings.sql_mode, time_zone(settings.time_zone), now, self.ignore, inserting=False)
 
     def check_named(self, *names: str) -> None:
         """Raise SqlError 1815 for the mark of deleted rows, which a session that sees none of them may not name (TiDB's
@@ -248,6 +184,11 @@ class StatementContext(Context):
         """Note an error that the statement survives."""
         if len(self.warnings) < MAX_WARNINGS:
             self.warnings.append(f"{error.number} {error.text}")
+
+    def use_noop(self, feature: str) -> None:
+        """Warn of a feature that does nothing in TiDB. Raises SqlError 1235 unless it is allowed."""
+        if error := noop_warning(self.session.settings, feature):
+            self.warn(error)
 
     def hold(self, size: int) -> None:
         """Count bytes that the statement holds until its end. Raises SqlError 8175."""

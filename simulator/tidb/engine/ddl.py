@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import pyarrow as pa
 from msgspec import structs
 
 from simulator.errors import SchemaError
@@ -22,7 +21,7 @@ from simulator.tidb.ddl.execute import attempt
 from simulator.tidb.ddl.session import FinishedJob, Job
 from simulator.tidb.ddl.session import Session as DdlSession
 from simulator.tidb.engine import CompletedDdl, Event, FailedStatement, StatementOutcome
-from simulator.tidb.engine.context import StatementContext, moment_text, statement_time, time_zone, to_utc
+from simulator.tidb.engine.context import StatementContext, moment_text, statement_time, time_zone
 from simulator.tidb.engine.ddl_rows import Conversion
 from simulator.tidb.engine.ddl_tables import tables_after, used_tables, with_change_ts
 from simulator.tidb.engine.names import check_denied
@@ -30,12 +29,13 @@ from simulator.tidb.engine.queries import query_columns
 from simulator.tidb.engine.session import Session, TemporaryTables
 from simulator.tidb.engine.settings import SqlSession, variable_text
 from simulator.tidb.engine.writes.foreign_keys import verify_added_keys
-from simulator.tidb.engine.writes.rows import verify_added_checks, with_stored_checks
+from simulator.tidb.engine.writes.rows import are_enforced, verify_added_checks, with_stored_checks
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.storage import Database, Schema
 from simulator.tidb.storage.transactions import Transaction
+from simulator.tidb.values.moments import as_utc, parse_stored_moment
 
 TABLE_LOCK_IS_OFF = (
     "1235 {} TABLES is not supported. To enable this experimental feature, set 'enable-table-lock' in the configuration"
@@ -139,16 +139,15 @@ def ddl_session(session: Session) -> DdlSession:
 
 def _verify(conversions: Mapping[Key, Conversion], before: Catalog, context: StatementContext) -> None:
     """Raise SqlError if a row violates a constraint that the statement adds."""
-    changed = [(before.tables.get(key), each) for key, each in conversions.items()]
-    for old, conversion in changed:
-        table = conversion.stored.table
-        if old is not None and old.foreign_keys != table.foreign_keys:
-            settings, release = context.session.settings, context.database.release
-            if settings.foreign_key_checks and release.foreign_key_checks:
-                verify_added_keys(context, old, table, [row.cells for row in conversion.rows()])
-    for old, conversion in changed:
-        if old is not None and old.checks != conversion.stored.table.checks:
-            verify_added_checks(context, old, conversion.stored.table, [row.cells for row in conversion.rows()])
+    changed = [
+        (before.tables[key], each.stored.table, each) for key, each in conversions.items() if key in before.tables
+    ]
+    for old, table, conversion in changed:
+        if old.foreign_keys != table.foreign_keys and are_enforced(context):
+            verify_added_keys(context, old, table, [row.cells for row in conversion.rows()])
+    for old, table, conversion in changed:
+        if old.checks != table.checks:
+            verify_added_checks(context, old, table, [row.cells for row in conversion.rows()])
 
 
 def _finished_jobs(present: Schema, jobs: Sequence[Job], now_ms: int) -> tuple[tuple[FinishedJob, ...], int]:
@@ -206,8 +205,8 @@ def _with_origin_defaults_in_utc(
 def _in_utc(column: Column, settings: SqlSession) -> Column:
     if column.type.name != "timestamp" or column.origin_default is None:
         return column
-    moved: str | None = to_utc(settings, pa.array([column.origin_default]))[0].as_py()
-    return replace(column, origin_default=moved)
+    moved = as_utc(parse_stored_moment(column.origin_default), time_zone(settings.time_zone))
+    return replace(column, origin_default=None if moved is None else moved.text())
 
 
 Remaining = StatementOutcome | syntax.Statement

@@ -22,7 +22,7 @@ from simulator.tidb.engine.writes.assign import generated_values, index_values
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Cells, Column, Index, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family, needs_reorganization
-from simulator.tidb.storage.row_keys import RowKey, array_keys, entries_of, entry_keys, shown_key
+from simulator.tidb.storage.row_keys import array_keys, duplicate_error, entries_of, entry_keys
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, Layout, TableRows, Version
 from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
 from simulator.tidb.storage.transactions import Change
@@ -215,7 +215,7 @@ def _entries(stored: StoredTable, ids: set[int], rows: Iterable[Row]) -> Apply:
             where = stored.entries(row.ordinal, key.unpartitioned)
             entries = found[key.index_id].setdefault(where, {})
             if value in entries:
-                repeated.setdefault(key.index_id, _duplicate(stored.table, key, value, row.cells))
+                repeated.setdefault(key.index_id, duplicate_error(stored.table, (key, value), row.cells))
             entries[value] = ((row.ordinal, row.handle) if key.unpartitioned else row.handle), row.version.ts
     for index in stored.table.indexes:
         if index.id in repeated:
@@ -227,12 +227,6 @@ def _entries(stored: StoredTable, ids: set[int], rows: Iterable[Row]) -> Apply:
                 _write_entries(where, id, found[id].get(where, {}), ts)
 
     return apply
-
-
-def _duplicate(table: Table, key: RowKey, value: bytes, cells: Cells) -> SqlError:
-    array = next((each for each in array_keys(table) if each.beside is key), None)
-    shown = shown_key(table, key, cells) if array is None else array.entries(cells)[value]
-    return sql_error(1062, shown, f"{table.name}.{key.name}")
 
 
 def _write_entries(where: TableRows, id: int, new: Mapping[bytes, tuple[Handle, int]], ts: int) -> None:

@@ -118,8 +118,7 @@ def _change_rows(session: Session, statement: syntax.RowStatement | LoadFile) ->
     session.check_writes()
     transaction = session.begin_statement()
     position = transaction.position
-    inserting = isinstance(statement, syntax.Insert | LoadFile)
-    context = StatementContext(session, transaction, transaction.current_ts, True, statement.ignore, inserting)
+    context = StatementContext(session, transaction, transaction.current_ts, True, statement.ignore)
     session.earlier_ids, session.given_ids = session.given_ids, []
     try:
         outcome = ROW_STATEMENTS[type(statement)](statement, context)

@@ -118,11 +118,12 @@ def source_parts(source: syntax.Source) -> list[SourcePart]:
     return [*source_parts(source.left), *source_parts(source.right)] if isinstance(source, syntax.Join) else [source]
 
 
-def part_name(context: StatementContext, part: SourcePart) -> tuple[str, str]:
-    """Return the schema (empty for an alias) and the name that mean a part of a source, in lower case."""
+def part_name(part: SourcePart, database: str) -> tuple[str, str]:
+    """Return the schema (empty for an alias) and the name that mean a part of a source, in lower case, given the current
+    database."""
     if isinstance(part, syntax.DerivedTable) or part.alias:
         return "", part.alias.lower()
-    return (part.name.schema or context.session.settings.database).lower(), part.name.name.lower()
+    return (part.name.schema or database).lower(), part.name.name.lower()
 
 
 PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d{0,18})(\.\d{1,18})?")

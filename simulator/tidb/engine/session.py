@@ -24,7 +24,7 @@ from simulator.tidb.model.table import Table
 from simulator.tidb.storage import Database, new_table
 from simulator.tidb.storage.row_keys import handle_writer, row_id
 from simulator.tidb.storage.rows import TableRows
-from simulator.tidb.storage.tables import Ids, RowReader, StoredTable, image_of, layout_of, sent_images
+from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of, sent_images
 from simulator.tidb.storage.transactions import Change, Transaction
 
 
@@ -222,11 +222,7 @@ class TemporaryTables:
         """Return the same tables with rows of their own, and the rows of these with their copies."""
         other, rows_of = TemporaryTables(), dict[TableRows, TableRows]()
         for mine, its in ((self.local, other.local), (self._of_transaction, other._of_transaction)):
-            for key, stored in mine.items():
-                rows_of |= {rows: rows.copy(ts) for rows in (*stored.partitions, stored.unpartitioned)}
-                partitions = tuple(rows_of[rows] for rows in stored.partitions)
-                ids = Ids(stored.ids.counters)
-                its[key] = StoredTable(stored.table, partitions, ids, rows_of[stored.unpartitioned])
+            its |= {key: stored.copy(ts, rows_of) for key, stored in mine.items()}
         return other, rows_of
 
     def forget_rows(self) -> None:

@@ -25,6 +25,7 @@ from simulator.tidb.engine.settings import (
     PreparedStatement,
     SqlSession,
     check_name,
+    noop_warning,
     set_variable,
     variable_text,
 )
@@ -129,8 +130,6 @@ def _prepared(settings: SqlSession, name: str) -> PreparedStatement:
     return settings.prepared[name]
 
 
-__all__ = ["columns_of_prepared", "execute_in_session", "resolve_execute"]
-
 Outcome = StatementOutcome | FailedStatement
 
 
@@ -144,15 +143,14 @@ def execute_in_session(statement: syntax.SessionStatement, session: Session) -> 
 
 def _begin(statement: syntax.Begin, session: Session) -> Outcome:
     """Begin a transaction, after committing the open one."""
-    warnings: tuple[str, ...] = ()
-    past = None
+    warnings, past = list[str](), None
     if statement.as_of is not None:
         past = moment_ts(statement.as_of, QueryScope(new_compilation(reading_context(session))))
     elif statement.read_only:
-        warnings = noop_warnings(session.settings, "READ ONLY")
+        _warn_of_noop(session.settings, "READ ONLY", warnings)
     events = session.commit()
     session.begin(statement.mode, past)
-    return StatementOutcome(events, warnings=warnings)
+    return StatementOutcome(events, warnings=tuple(warnings))
 
 
 def _commit(statement: syntax.Commit, session: Session) -> Outcome:
@@ -306,7 +304,7 @@ def system_variable_set(session: Session, name: str, scope: str, value: str | No
     settings = session.settings
     check_name(name, "global" if name in INSTANCE_VARIABLES else scope)
     if name in NOOP_VARIABLES and value is not None and value.upper() in ("ON", "1"):
-        warnings += noop_warnings(settings, NOOP_VARIABLES[name])
+        _warn_of_noop(settings, NOOP_VARIABLES[name], warnings)
     if name == "tx_isolation_one_shot" and session.transaction is not None:
         raise sql_error(1568)
     if name in ISOLATION and value is not None and value.upper() in UNSUPPORTED_LEVELS:
@@ -329,6 +327,11 @@ def system_variable_set(session: Session, name: str, scope: str, value: str | No
     return after
 
 
+def _warn_of_noop(settings: SqlSession, feature: str, warnings: list[str]) -> None:
+    if error := noop_warning(settings, feature):
+        warnings.append(f"{error.number} {error.text}")
+
+
 def _is_clipped(name: str, value: str) -> bool:
     """Return whether a number is outside of the bounds of its variable, which takes the nearest one."""
     variable = VARIABLES.get(name)
@@ -338,18 +341,3 @@ def _is_clipped(name: str, value: str) -> bool:
         return not int(variable.accepted[0]) <= int(value) <= int(variable.accepted[1])
     except ValueError:
         return False
-
-
-def noop_warnings(settings: SqlSession, what: str) -> tuple[str, ...]:
-    """Return the warnings of a feature that does nothing in TiDB. Raises SqlError 1235 unless
-    tidb_enable_noop_functions allows it (tidb pkg/expression/errors.go, ErrFunctionsNoopImpl)."""
-    allowed = variable_text(settings, "tidb_enable_noop_functions").upper()
-    if allowed in ("ON", "1"):
-        return ()
-    error = not_simulated(
-        f"function {what} has only noop implementation in tidb now, use tidb_enable_noop_functions to enable these"
-        " functions"
-    )
-    if allowed in ("WARN", "2"):
-        return (f"1235 {error.text}",)
-    raise error

@@ -341,3 +341,18 @@ EFFECTIVE: Mapping[str, tuple[Setter, str]] = {
 
 NAMES: Mapping[str, Setter] = {"names": _names, "charset": _names}
 """SET NAMES and SET CHARACTER SET."""
+
+
+def noop_warning(session: SqlSession, feature: str) -> SqlError | None:
+    """Return the warning of a feature that does nothing in TiDB; None for none. Raises it unless
+    tidb_enable_noop_functions allows the feature (tidb pkg/expression/errors.go, ErrFunctionsNoopImpl)."""
+    allowed = variable_text(session, "tidb_enable_noop_functions").upper()
+    if allowed in ("ON", "1"):
+        return None
+    error = not_simulated(
+        f"function {feature} has only noop implementation in tidb now, use tidb_enable_noop_functions to enable these"
+        " functions"
+    )
+    if allowed not in ("WARN", "2"):
+        raise error
+    return error

@@ -10,6 +10,7 @@ import copy
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -156,17 +157,13 @@ class Database:
         place = bisect_right(self._schemas, safe_ts, key=lambda each: each.ts)
         del self._schemas[: max(place - 1, 0)]
 
-    def users(self, key: Key) -> list[Transaction]:
-        """Return the open transactions that have used a table."""
-        return [each for each in self._open if each.has_used(key)]
-
     def wait_for_tables(self, keys: Sequence[Key], waiter: Transaction) -> None:
         """Wait for the transactions that have used tables, which a DDL statement is to change: raises LockWait of one of
         them, and of `waiter` for statements that use the tables next (tidb pkg/ddl/ddl_worker.go, waitSchemaSyncedForMDL,
         which lets them use the table as it is after the statement)."""
         self.locks.waiters.pop(waiter, None)
-        for key in keys:
-            for user in self.users(key):
+        for key, user in product(keys, self._open):
+            if key in user.used:
                 self.locks.waiters[waiter] = frozenset(keys)
                 raise LockWait(user)
 
@@ -175,14 +172,9 @@ class Database:
         schema, rows_of = self.schema(ts), dict[TableRows, TableRows]()
         other = Database(self.release, schema.catalog, self.seed, self.history_ms)
 
-        def copied(stored: StoredTable) -> StoredTable:
-            for rows in (*stored.partitions, stored.unpartitioned):
-                if rows not in rows_of:
-                    rows_of[rows] = rows.copy(ts)
-            partitions = tuple(rows_of[rows] for rows in stored.partitions)
-            return StoredTable(stored.table, partitions, Ids(stored.ids.counters), rows_of[stored.unpartitioned])
-
-        tables, dropped = ({key: copied(each) for key, each in of.items()} for of in (schema.tables, schema.dropped))
+        tables, dropped = (
+            {key: each.copy(ts, rows_of) for key, each in of.items()} for of in (schema.tables, schema.dropped)
+        )
         other._schemas = [schema._replace(ts=0, tables=tables, dropped=dropped)]
         other._given_ts = other.last_ts = ts
         other.sequences = {key: copy.copy(values) for key, values in self.sequences.items()}

@@ -270,8 +270,6 @@ ARRAY = re.compile(
 )
 BOUNDS = {"SIGNED": (-(1 << 63), (1 << 63) - 1), "UNSIGNED": (0, (1 << 64) - 1)}
 
-_NO_STATEMENT = Context()
-
 
 @dataclass(frozen=True, eq=False)
 class ArrayKey:
@@ -299,7 +297,7 @@ class ArrayKey:
         document = table_expression(self.table, self.operand)
         if document.kind != "json":
             raise not_simulated(f"index {self.name} of an array that is no JSON; accepted: one of a JSON column")
-        shown = as_text(document)(cells, _NO_STATEMENT)
+        shown = as_text(document)(cells, NO_STATEMENT)
         if shown is None:
             return None
         content = json.loads(shown)
@@ -352,6 +350,16 @@ def array_keys(table: Table) -> tuple[ArrayKey, ...]:
                 beside = RowKey(index.id, index.name, others)
                 found.append(ArrayKey(table, index, place, beside, match["operand"], type, length))
     return tuple(found)
+
+
+def duplicate_error(table: Table, entry: tuple[RowKey, bytes] | None, cells: Cells) -> SqlError:
+    """Return error 1062 of a row for an entry in a unique index, or None for its handle."""
+    if entry is None:
+        return sql_error(1062, shown_key(table, None, cells), f"{table.name}.PRIMARY")
+    key, value = entry
+    array = next((each for each in array_keys(table) if each.beside is key), None)
+    shown = shown_key(table, key, cells) if array is None else array.entries(cells)[value]
+    return sql_error(1062, shown, f"{table.name}.{key.name}")
 
 
 Entries = Callable[[Cells, int], list[tuple[RowKey, bytes]]]

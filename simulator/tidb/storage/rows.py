@@ -208,12 +208,11 @@ class Locks:
         owner = self._owners.get(key)
         return None if owner is but else owner
 
-    def lock(self, key: Hashable, transaction: Owner) -> bool:
-        """Lock a key, and return whether it was free. Raises LockWait."""
+    def lock(self, key: Hashable, transaction: Owner) -> None:
+        """Lock a key. Raises LockWait."""
         owner = self._owners.setdefault(key, transaction)
         if owner is not transaction:
             raise LockWait(owner)
-        return True
 
     def wait(self, transaction: Owner, owner: Owner) -> None:
         """Note that a transaction waits for another one. Raises SqlError 1213 if that closes a circle."""

@@ -75,6 +75,14 @@ class StoredTable:
             owner = (ordinal, handle) if key.unpartitioned else handle
             self.entries(ordinal, key.unpartitioned).write_entry(key.index_id, value, Entry(version.ts, owner), 0)
 
+    def copy(self, ts: int, rows_of: dict[TableRows, TableRows]) -> StoredTable:
+        """Return what a reader at `ts` sees, with rows and ids of its own; `rows_of` has the copies, and gets new ones."""
+        for rows in (*self.partitions, self.unpartitioned):
+            if rows not in rows_of:
+                rows_of[rows] = rows.copy(ts)
+        partitions = tuple(rows_of[rows] for rows in self.partitions)
+        return StoredTable(self.table, partitions, Ids(self.ids.counters), rows_of[self.unpartitioned])
+
     def entries(self, ordinal: int, unpartitioned: bool) -> TableRows:
         """Return what has the entries of an index for rows of a partition."""
         return self.unpartitioned if unpartitioned else self.partitions[ordinal]

@@ -82,26 +82,15 @@ class Transaction(Owner):
             return own[handle] is not None
         return rows.version(handle) is not None
 
-    def handle_of(
-        self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes, ts: int = NEWEST
-    ) -> Handle | None:
-        """Return the handle of the row that has a unique key; None if there is none. Rows with a GLOBAL index have the pair
-        of their partition's ordinal and their handle."""
-        rows = stored.entries(ordinal, key.unpartitioned)
-        own = self._entries.get((rows, key.index_id))
-        if own is not None and value in own:
-            return own[value]
-        return rows.handle_of(key.index_id, value, ts)
-
     def owner_of(
         self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes, ts: int = NEWEST
     ) -> tuple[int, Handle] | None:
         """Return the ordinal and the handle of the row that has a unique key, given the ordinal of a row that is to have
-        it."""
-        handle = self.handle_of(stored, ordinal, key, value, ts)
-        if handle is None:
-            return None
-        return handle if key.unpartitioned else (ordinal, handle)
+        it. Entries of a GLOBAL index are such pairs."""
+        rows = stored.entries(ordinal, key.unpartitioned)
+        own = self._entries.get((rows, key.index_id))
+        handle = own[value] if own is not None and value in own else rows.handle_of(key.index_id, value, ts)
+        return handle if handle is None or key.unpartitioned else (ordinal, handle)
 
     def scan(
         self,
@@ -137,11 +126,9 @@ class Transaction(Owner):
 
     # -- tables --------------------------------------------------------------------------------------------------------
 
-    def has_used(self, key: Key) -> bool:
-        """Return whether it has read or written a table."""
-        return key in self._used()
-
-    def _used(self) -> set[Key]:
+    @property
+    def used(self) -> set[Key]:
+        """The tables that it has read or written."""
         return {
             object_key(stored.table.schema, stored.table.name)
             for stored in self._readers
@@ -154,7 +141,7 @@ class Transaction(Owner):
         metadata lock)."""
         key = object_key(stored.table.schema, stored.table.name)
         for waiter, keys in self._locks.waiters.items():
-            if waiter is not self and key in keys and not self._used():
+            if waiter is not self and key in keys and not self.used:
                 raise LockWait(waiter)
         ts, column = stored.changed
         if self.start_ts < ts:

@@ -81,7 +81,7 @@ def test_rows_are_written_without_statements() -> None:
     upstream = played(SCRIPT).upstream
     table, session = upstream.catalog.tables["test", "t"], upstream.session
     session.now_ms = NOW
-    context = StatementContext(session, session.begin(), NEWEST, True, False, True)
+    context = StatementContext(session, session.begin(), NEWEST, True)
     insert_rows(context, table, {"u": pa.array([40, 50]), "a": pa.array(["4", None])}, 2)
     update_rows(context, table, [(0, 1), (0, 5)], {"a": pa.array([7, 8])})
     delete_rows(context, table, [(0, 2)])

@@ -170,11 +170,6 @@ def query_columns(query: QueryTree, context: StatementContext) -> tuple[ResultCo
     return tuple(map(result_column, build_query(query, QueryScope(new_compilation(context))).fields))
 
 
-def selected(query: QueryTree, compilation: StatementCompilation) -> Relation:
-    """Return the relation of the query of an INSERT … SELECT. Raises SqlError."""
-    return build_query(query, QueryScope(compilation))
-
-
 class Matched(NamedTuple):
     """The rows that WHERE, ORDER BY and LIMIT of a statement select."""
 
@@ -188,38 +183,33 @@ class Matched(NamedTuple):
     """Reads all rows. Call it once, after all expressions are compiled."""
 
 
-def match(
-    source: Source,
-    where: Node | None,
-    order: Sequence[OrderItem],
-    limit: Limit | None,
-    common: WithTree | None,
-    compilation: StatementCompilation,
-) -> Matched:
+def match(statement: syntax.Update | syntax.Delete, compilation: StatementCompilation) -> Matched:
     """Return the rows that an UPDATE or DELETE changes. Without ORDER BY they are in the order of a scan in TiKV.
 
     The rows of a single table are locked, and the keys by which it is read even if there is no row (tidb
     pkg/planner/core/logical_plan_builder.go, buildUpdate). Raises SqlError.
     """
     around = QueryScope(compilation)
-    if common is not None:
-        around = with_common_tables(common, around)
-    relation = build_source(source, around)
+    if statement.common is not None:
+        around = with_common_tables(statement.common, around)
+    relation = build_source(statement.source, around)
     locking = None
     if isinstance(relation, TableRelation):
         relation.lock_keys()
         locking = Locking(relation.bases, None)
     scope = QueryScope(compilation, relation.fields, around)
     within, ordering = scope.within("where clause"), scope.within("order clause")
-    tests = [compile_condition(node, within) for node in relation.restrict(conjuncts(where), within)]
-    keys = [SortKey(sort_key(compile_expression(item.expression, ordering)), item.descending) for item in order]
+    tests = [compile_condition(node, within) for node in relation.restrict(conjuncts(statement.where), within)]
+    keys = [
+        SortKey(sort_key(compile_expression(item.expression, ordering)), item.descending) for item in statement.order
+    ]
 
     def rows(context: StatementContext) -> list[Values]:
         evaluate_subqueries(compilation)
         found: Iterator[Values] = filtered(relation.rows(context), tests, context) if tests else relation.rows(context)
         if keys:
             found = iter(sorted_rows(found, keys, context))
-        found = iter(limited(found, limit))
+        found = iter(limited(found, statement.limit))
         return held(found if locking is None else locking.rows(found, context), context)
 
     return Matched(relation.bases, scope, rows)
@@ -264,8 +254,7 @@ def evaluate_alone(node: syntax.Node, context: StatementContext) -> tuple[Expres
     """Return an expression without columns and its value. Raises SqlError."""
     compilation = new_compilation(context)
     value = compile_expression(node, QueryScope(compilation))
-    for subquery in compilation.eager:
-        subquery((), context)
+    evaluate_subqueries(compilation)
     return value, value.evaluate((), context)
 
 

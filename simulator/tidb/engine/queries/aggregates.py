@@ -6,6 +6,7 @@ NULL is ignored as in MySQL. Rows are in the order of the query below (tidb pkg/
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
@@ -54,7 +55,7 @@ class Aggregation(NamedTuple):
     """The result as an expression: its rows are results."""
 
 
-def _itself(row: Row, context: Any) -> Any:
+def itself(row: Row, context: Any) -> Any:
     """Return what a result is, as an expression over results."""
     return row
 
@@ -113,7 +114,7 @@ def _folded(evaluate: Evaluate, first: Any, combine: Callable[[Any, Any], Any], 
 
 
 def _count(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -> Aggregation:
-    value = Expression(_itself, "int")
+    value = Expression(itself, "int")
     if not values:
 
         def begin(context: StatementContext) -> State:
@@ -145,12 +146,10 @@ def _summed(value: Expression) -> Expression:
 
 def _sum(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -> Aggregation:
     number = _summed(values[0])
-    if number.kind == "real":
-        return Aggregation(
-            _folded(number.evaluate, None, lambda one, other: one + other, lambda total: total), real(_itself)
-        )
-    start = _folded(number.evaluate, None, numbers.EXACT.add, lambda total: total)
-    return Aggregation(start, decimal(_itself, number.scale))
+    combine, value = operator.add, real(itself)
+    if number.kind != "real":
+        combine, value = numbers.EXACT.add, decimal(itself, number.scale)
+    return Aggregation(_folded(number.evaluate, None, combine, lambda total: total), value)
 
 
 def _average(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -> Aggregation:
@@ -172,7 +171,7 @@ def _average(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -
             return total / count
         return numbers.quantize(numbers.EXACT.divide(total, Decimal(count)), scale)
 
-    value = real(_itself) if number.kind == "real" else decimal(_itself, scale)
+    value = real(itself) if number.kind == "real" else decimal(itself, scale)
     return Aggregation(_folded(number.evaluate, (0, 0), combine, finish), value)
 
 
@@ -198,7 +197,7 @@ def _extreme(is_better: Callable[[Any, Any], bool]) -> Callable[..., Aggregation
 
             return add, lambda: chosen
 
-        slots = iter(apply(lambda chosen, number=number: chosen[number], _itself) for number in range(len(parts)))
+        slots = iter(apply(lambda chosen, number=number: chosen[number], itself) for number in range(len(parts)))
         result = replace(
             value,
             evaluate=next(slots),
@@ -257,17 +256,14 @@ def _group_concat(tree: Aggregate, values: Sequence[Expression], scope: QuerySco
         return add, result
 
     collation = "binary" if binary else "utf8mb4_bin"
-    return Aggregation(begin, Expression(_itself, "string", collation, 2, is_binary=binary))
+    return Aggregation(begin, Expression(itself, "string", collation, 2, is_binary=binary))
 
 
 def _as_heap(pairs: Sequence[tuple[list[Any], str]], descending: Sequence[bool]) -> list[tuple[Sequence[Any], str]]:
     """Return pairs in the order of TiDB's heap with the last one on top, from which it sorts them: those with equal keys
     stay in that order (tidb pkg/executor/aggfuncs/func_group_concat.go, topNRows)."""
-    ranks: list[int] = []
-    for number in sorted_by([(keys, place) for place, (keys, _) in enumerate(pairs)], descending):
-        ranks.append(number)
     rank_of, previous, rank = dict[int, int](), None, -1
-    for number in ranks:
+    for number in sorted_by([(keys, place) for place, (keys, _) in enumerate(pairs)], descending):
         rank += pairs[number][0] != previous
         previous, rank_of[number] = pairs[number][0], rank
     heap: list[int] = []
@@ -296,7 +292,7 @@ def _bit_aggregate(nothing: int, combine: Callable[[int, int], int]) -> Callable
 
     def compute(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -> Aggregation:
         start = _folded(as_bits(values[0]), nothing, combine, lambda bits: bits)
-        return Aggregation(start, Expression(_itself, "uint"))
+        return Aggregation(start, Expression(itself, "uint"))
 
     return compute
 
@@ -332,7 +328,7 @@ def _json(item: Evaluate, joined: Callable[[Sequence[str]], str]) -> Aggregation
 
         return add, lambda: joined(found) if found else None
 
-    return Aggregation(begin, Expression(_itself, "json"))
+    return Aggregation(begin, Expression(itself, "json"))
 
 
 def _variance(finish: Callable[[int, float], float | None]) -> Callable[..., Aggregation]:
@@ -347,7 +343,7 @@ def _variance(finish: Callable[[int, float], float | None]) -> Callable[..., Agg
             return count, total, variance
 
         start = _folded(as_real(values[0]), (0, 0.0, 0.0), combine, lambda state: finish(state[0], state[2]))
-        return Aggregation(start, Expression(_itself, "real"))
+        return Aggregation(start, Expression(itself, "real"))
 
     return compute
 
@@ -376,9 +372,7 @@ def _approximate_percentile(tree: Aggregate, values: Sequence[Expression], scope
 
         return add, result
 
-    return Aggregation(
-        begin, replace(value, evaluate=_itself, text=None, number=None, constant=None, is_constant=False)
-    )
+    return Aggregation(begin, replace(value, evaluate=itself, text=None, number=None, constant=None, is_constant=False))
 
 
 def _distinct_count(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -> Aggregation:

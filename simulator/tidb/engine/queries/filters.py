@@ -16,7 +16,6 @@ from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.access import Comparison, TableReader, comparison_of, handle_column
 from simulator.tidb.engine.queries.relation import Base, Relation, Values, checked, held, table_fields
 from simulator.tidb.engine.scope import TOP, Field, QueryScope, known_function
-from simulator.tidb.engine.settings import variable_text
 from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.expressions.comparisons import comparison_operands, of_today
 from simulator.tidb.expressions.compile import compile_expression
@@ -232,18 +231,3 @@ def _named_bases(tables: str, relation: Relation, scope: QueryScope) -> list[Bas
             raise sql_error_with_text(3568, f"Unresolved table name {named} in locking clause.")
         found.append(base)
     return found
-
-
-def refuse_noop(function: str, context: StatementContext) -> None:
-    """Refuse what TiDB has without an effect, or warn, by `tidb_enable_noop_functions`. Raises SqlError 1235."""
-    mode = variable_text(context.session.settings, "tidb_enable_noop_functions").upper()
-    if mode in ("ON", "1"):
-        return
-    error = sql_error_with_text(
-        1235,
-        f"function {function} has only noop implementation in tidb now, use tidb_enable_noop_functions to enable these"
-        " functions",
-    )
-    if mode != "WARN":
-        raise error
-    context.warn(error)

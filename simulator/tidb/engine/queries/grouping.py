@@ -9,14 +9,14 @@ With ONLY_FULL_GROUP_BY a value that may differ within the group is refused, as 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.aggregates import Start, compile_aggregate
-from simulator.tidb.engine.queries.relation import CELL_SIZE, ROW_SIZE, Relation, Values, distinct_key
+from simulator.tidb.engine.queries.relation import CELL_SIZE, ROW_SIZE, Values, distinct_key
 from simulator.tidb.engine.scope import Field, Known, QueryScope, map_expression
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.expression import Evaluate, Expression
@@ -38,26 +38,22 @@ class Grouping:
     """A query with groups: the keys and the aggregate functions that its clauses name."""
 
     def __init__(
-        self,
-        scope: QueryScope,
-        source: Relation,
-        keys: Sequence[tuple[Node, Expression]],
-        constant: Collection[Field],
-        whole: bool,
-        rollup: bool = False,
-        equal: Sequence[tuple[Field, Field]] = (),
+        self, tree: syntax.SelectTree, scope: QueryScope, width: int, keys: Sequence[tuple[Node, Expression]]
     ) -> None:
-        """`constant` are fields that have one value in all rows; `whole` is whether all rows are one group; `equal` are
-        fields that have equal values in each row."""
-        self._scope, self._width, self._whole = scope, source.width, whole
+        """`width` is that of the source rows."""
+        self._scope, self._width = scope, width
+        self._whole, self.rollup = not tree.group_by, tree.rollup
+        """Whether all rows are one group; whether there are groups by fewer keys, too."""
+
         self._keys = [distinct_key(value) for _, value in keys]
-        self.rollup = rollup
         self._known = [(node, self._rolled(place, value)) for place, (node, value) in enumerate(keys)]
         self._aggregates: dict[Aggregate, Expression] = {}
         self._starts: list[Start] = []
         self._checks = "ONLY_FULL_GROUP_BY" in scope.context.session.settings.sql_mode
         self._named = [scope.find(node) if isinstance(node, ColumnName) else None for node, _ in keys]
-        self._fixed = [*(field for field in self._named if field is not None), *constant]
+        where = scope.within("where clause")
+        self._fixed = [*(field for field in self._named if field is not None), *_constant_columns(tree.where, where)]
+        equal = _equal_columns(tree, where)
         for _ in equal:
             self._fixed += [other for one, other in equal if one in self._fixed and other not in self._fixed]
         self.place = "SELECT list", 1
@@ -172,7 +168,7 @@ class Grouping:
         return row, [add for add, _ in states], [result for _, result in states]
 
 
-def constant_columns(where: Node | None, scope: QueryScope) -> list[Field]:
+def _constant_columns(where: Node | None, scope: QueryScope) -> list[Field]:
     """Return the columns for which a condition allows one value: `a = 1 AND …`."""
     fields: list[Field] = []
     for node in conjuncts(where):
@@ -184,7 +180,7 @@ def constant_columns(where: Node | None, scope: QueryScope) -> list[Field]:
     return fields
 
 
-def equal_columns(tree: syntax.SelectTree, scope: QueryScope) -> list[tuple[Field, Field]]:
+def _equal_columns(tree: syntax.SelectTree, scope: QueryScope) -> list[tuple[Field, Field]]:
     """Return pairs of columns, in both orders, that are equal in all rows of a query: `t.a = s.a`, USING (a)."""
     pairs = []
     for node in [*conjuncts(tree.where), *_join_conditions(tree.source)]:

@@ -13,15 +13,8 @@ from typing import Any, TypeAlias
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.common_tables import build_set_operation, with_common_tables
-from simulator.tidb.engine.queries.filters import (
-    Filtered,
-    TableRelation,
-    compile_condition,
-    filtered,
-    find_locking,
-    refuse_noop,
-)
-from simulator.tidb.engine.queries.grouping import Grouping, constant_columns, equal_columns, refuse_aggregate
+from simulator.tidb.engine.queries.filters import Filtered, TableRelation, compile_condition, filtered, find_locking
+from simulator.tidb.engine.queries.grouping import Grouping, refuse_aggregate
 from simulator.tidb.engine.queries.relation import (
     ONE_ROW,
     Relation,
@@ -167,7 +160,7 @@ class Select:
             )
         self.tree = tree
         if tree.counts_rows:
-            refuse_noop("SQL_CALC_FOUND_ROWS", outer.context)
+            outer.context.use_noop("SQL_CALC_FOUND_ROWS")
         source = Relation(ONE_ROW.fields, 0, ONE_ROW.rows) if tree.source is None else build_source(tree.source, outer)
         self._source = source
         self._scope = QueryScope(outer.compilation, source.fields, outer)
@@ -180,13 +173,13 @@ class Select:
         self._filter([compile_condition(node, where) for node in rest])
         if tree.lock.startswith("FOR SHARE") and not (isinstance(source, TableRelation) and source.is_point):
             # A look-up by key is planned without this check (tidb pkg/planner/core/point_get_plan.go).
-            refuse_noop("LOCK IN SHARE MODE", outer.context)
+            outer.context.use_noop("LOCK IN SHARE MODE")
         self._items = expand_items(tree.items, source.fields, outer.stars)
         self._width = source.width
         nodes = [item.node for item in self._items if item.node is not None and not isinstance(item.node, SIMPLE)]
         nodes += [item.expression for item in tree.order if not isinstance(item.expression, SIMPLE)]
         aggregated = nodes if tree.having is None else [*nodes, tree.having]
-        self._grouping = self._group(where) if tree.group_by or any(map(self._aggregates, aggregated)) else None
+        self._grouping = self._group() if tree.group_by or any(map(self._aggregates, aggregated)) else None
         self._windows: Windows | None = None
         if any(map(_contains_window, nodes)):
             self._windows = Windows(self._width, tree.windows)
@@ -208,7 +201,7 @@ class Select:
         if tests:
             self._stages.append(lambda rows, context: filtered(rows, tests, context))
 
-    def _group(self, where: QueryScope) -> Grouping:
+    def _group(self) -> Grouping:
         if self._locking is not None:
             self._stages.append(self._locking.rows)
             self._locking = None
@@ -218,9 +211,7 @@ class Select:
             if contains_aggregate(node):
                 raise refuse_aggregate()
             keys.append((node, compile_expression(node, self._scope.within("group statement"))))
-        constant = constant_columns(self.tree.where, where)
-        equal = equal_columns(self.tree, where)
-        grouping = Grouping(self._scope, self._source, keys, constant, not self.tree.group_by, self.tree.rollup, equal)
+        grouping = Grouping(self.tree, self._scope, self._source.width, keys)
         self._stages.append(grouping.rows)
         self._width += 1
         return grouping

@@ -17,7 +17,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, ViewInfo, object_key
 from simulator.tidb.engine import NOT_NULL
 from simulator.tidb.engine.context import StatementContext
-from simulator.tidb.engine.names import read_as_of, resolve_partitions
+from simulator.tidb.engine.names import part_name, read_as_of, resolve_partitions, source_parts
 from simulator.tidb.engine.queries.access import Comparison
 from simulator.tidb.engine.queries.filters import (
     Filtered,
@@ -45,20 +45,11 @@ from simulator.tidb.model.table import Column, Table, visible_columns
 def build_source(source: syntax.Source, outer: QueryScope) -> Relation:
     """Return the relation of a FROM clause inside of the queries around it. Raises SqlError."""
     if isinstance(source, syntax.Join):
-        names = _aliases(source, outer)
+        names = [part_name(part, outer.database) for part in source_parts(source)]
         repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if repeated is not None:
             raise sql_error(1066, repeated[1])
     return _build_part(source, outer)
-
-
-def _aliases(source: syntax.Source, scope: QueryScope) -> list[tuple[str, str]]:
-    """Return schema (without an alias) and name of each part."""
-    if isinstance(source, syntax.Join):
-        return [*_aliases(source.left, scope), *_aliases(source.right, scope)]
-    if isinstance(source, syntax.DerivedTable) or source.alias:
-        return [("", source.alias.lower())]
-    return [((source.name.schema or scope.database).lower(), source.name.name.lower())]
 
 
 def _build_part(source: syntax.Source, outer: QueryScope) -> Relation:
@@ -105,7 +96,7 @@ def _build_join(join: syntax.Join, outer: QueryScope) -> Relation:
     pairs = [(_one_column(left, name), _one_column(right, name)) for name in names]
     if join.kind != "INNER" and join.on is None and not join.using and not join.natural:
         raise sql_error(1064, f"a {join.kind} JOIN takes ON or USING")
-    return JoinedRelation(left, right, join.kind, pairs, conjuncts(join.on), outer)
+    return JoinedRelation(left, right, join, pairs, outer)
 
 
 def _using_columns(join: syntax.Join, left: Relation, right: Relation) -> tuple[str, ...]:
@@ -280,18 +271,18 @@ class JoinedRelation(Relation):
         self,
         left: Relation,
         right: Relation,
-        kind: str,
+        join: syntax.Join,
         using: Sequence[tuple[Field, Field]],
-        on: Sequence[syntax.Node],
         outer: QueryScope,
     ) -> None:
+        """`using` are the pairs of columns that the join merges."""
         bases = (*left.bases, *(base._replace(place=base.place + left.width) for base in right.bases))
         moved = right.fields.moved(left.width)
         super().__init__(Fields((*left.fields, *moved)), left.width + right.width, self._joined, bases)
         self.left, self.right = left, right
-        self._is_outer, self._by_right = kind != "INNER", kind == "RIGHT"
+        self._is_outer, self._by_right = join.kind != "INNER", join.kind == "RIGHT"
         self._scope = QueryScope(outer.compilation, self.fields, outer).within("on clause")
-        self._on, self._using = on, using
+        self._on, self._using = conjuncts(join.on), using
         if using:
             self.fields = self._merged(moved)
         self._path: Lookup = lambda row, context: ()

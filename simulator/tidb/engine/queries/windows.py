@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
-from simulator.tidb.engine.queries.aggregates import compile_aggregate
+from simulator.tidb.engine.queries.aggregates import compile_aggregate, itself
 from simulator.tidb.engine.queries.relation import SortKey, Values, distinct_key, held, sort_key, sorted_by
 from simulator.tidb.engine.scope import Known, QueryScope, map_expression
 from simulator.tidb.errors import sql_error
@@ -243,12 +243,8 @@ def _aggregated(start: Any, frames: Frames) -> Compute:
 Build: TypeAlias = "Callable[[Sequence[Expression], Frames], tuple[Compute, Expression]]"
 
 
-def _result(row: Any, context: Any) -> Any:
-    return row
-
-
 def _ranking(kind: str, compute: Compute) -> Build:
-    return lambda values, frames: (compute, Expression(_result, kind))
+    return lambda values, frames: (compute, Expression(itself, kind))
 
 
 def _dense_ranks(part: Part) -> list[int]:
@@ -285,7 +281,7 @@ def _ntile(values: Sequence[Expression], frames: Frames) -> tuple[Compute, Expre
             for place in range(len(part.rows))
         ]
 
-    return compute, Expression(_result, "uint")
+    return compute, Expression(itself, "uint")
 
 
 def _picked(values: Sequence[Expression], choose: Callable[[Part], list[int | None]]) -> tuple[Compute, Expression]:
@@ -298,7 +294,6 @@ def _picked(values: Sequence[Expression], choose: Callable[[Part], list[int | No
         otherwise = convert_to(values[1], target)
     else:
         parts = [each for each in (target.evaluate, target.text, target.number) if each is not None]
-    picked = map_expression(target, lambda evaluate: evaluate)
 
     def compute(part: Part) -> list[Any]:
         found = []
@@ -315,7 +310,7 @@ def _picked(values: Sequence[Expression], choose: Callable[[Part], list[int | No
         number = next(slots)
         return lambda row, context: row[number]
 
-    return compute, map_expression(picked, slot)
+    return compute, map_expression(target, slot)
 
 
 def _lead_or_lag(name: str, sign: int) -> Build:

@@ -16,9 +16,8 @@ from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.writes.assign import UPDATE, RowValues
 from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter, are_enforced, referring_keys
 from simulator.tidb.errors import sql_error
-from simulator.tidb.model.table import Cells, ForeignKey, Table, columns_by_name, has_common_handle, visible_columns
-from simulator.tidb.storage.row_keys import SIGN, RowKey, encoder, entry_keys, is_unsigned_handle
-from simulator.tidb.storage.rows import Handle
+from simulator.tidb.model.table import Cells, ForeignKey, Table, columns_by_name, visible_columns
+from simulator.tidb.storage.row_keys import RowKey, encoder, entry_keys, handle_of_bytes
 from simulator.tidb.storage.tables import StoredTable
 
 CASCADES = ("CASCADE", "SET NULL")
@@ -50,14 +49,6 @@ def key_reader(table: Table, names: Sequence[str]) -> KeyReader:
         return tuple(values)
 
     return read
-
-
-def _handle(table: Table, parts: Sequence[bytes]) -> Handle:
-    """Return the handle that the encoded values of a primary key are."""
-    if has_common_handle(table):
-        return b"".join(parts)
-    number = int.from_bytes(parts[0])
-    return number if is_unsigned_handle(table) else number - SIGN
 
 
 class KeySearch:
@@ -96,7 +87,7 @@ class KeySearch:
             order = [names.index(name.lower()) for name in table.primary_key]
 
             def by_handle(value: KeyValue) -> Sequence[Found]:
-                handle = _handle(table, [value[place] for place in order])
+                handle = handle_of_bytes(table, b"".join([value[place] for place in order]))
                 if self._locks:
                     transaction.lock_row(stored, 0, handle)
                 cells = transaction.get(stored, 0, handle)
@@ -139,7 +130,7 @@ def enforce_foreign_keys(context: StatementContext, writers: Sequence[RowWriter]
                 for change in writer.changes
                 if change.new is not None and (change.old is None or read(change.old) != read(change.new))
             )
-            if any(orphaned for orphaned in orphans(context, writer.table, foreign, changed)):
+            if any(orphans(context, writer.table, foreign, changed)):
                 raise sql_error(1452, constraint_text(writer.table, foreign))
     cascades = []
     for writer in writers:
@@ -192,11 +183,9 @@ def without_orphans(context: StatementContext, table: Table, rows: list[KeyedRow
     return rows
 
 
-def verify_added_keys(context: StatementContext, before: Table | None, table: Table, rows: Sequence[Cells]) -> None:
+def verify_added_keys(context: StatementContext, before: Table, table: Table, rows: Sequence[Cells]) -> None:
     """Raise SqlError 1452 if a row has no parent by a foreign key that ALTER TABLE adds (tidb v8.5
     pkg/ddl/foreign_key.go, checkForeignKeyConstrain)."""
-    if before is None or before is table or before.foreign_keys == table.foreign_keys:
-        return
     known_ids = {foreign.id for foreign in before.foreign_keys}
     for foreign in table.foreign_keys:
         if foreign.id not in known_ids and any(orphans(context, table, foreign, rows)):

@@ -22,15 +22,15 @@ from simulator.errors import SqlError
 from simulator.tidb.engine import StatementOutcome
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.names import resolve_columns, resolve_partitions, resolve_table
-from simulator.tidb.engine.queries import evaluate_subqueries, new_compilation, selected
+from simulator.tidb.engine.queries import evaluate_subqueries, new_compilation
 from simulator.tidb.engine.queries.relation import CELL_SIZE, CHECKED_ROWS, ROW_SIZE, Values, table_fields
-from simulator.tidb.engine.queries.selects import contains_aggregate
+from simulator.tidb.engine.queries.selects import build_query, contains_aggregate
 from simulator.tidb.engine.scope import Field, Fields, QueryScope
 from simulator.tidb.engine.writes.assign import DUPLICATE, SELECT, VALUES, Cell, RowValues
 from simulator.tidb.engine.writes.foreign_keys import enforce_foreign_keys, without_orphans
 from simulator.tidb.engine.writes.new_rows import NOWHERE, AutoIds, ValueRows, is_default
 from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter
-from simulator.tidb.engine.writes.update import check_updated, remove_marked
+from simulator.tidb.engine.writes.update import IGNORED, check_updated, remove_marked
 from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.casts import datum_of
 from simulator.tidb.expressions.compile import compile_expression
@@ -38,11 +38,9 @@ from simulator.tidb.expressions.expression import Expression
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Cells, Column, Table, columns_by_name, shown_columns
 from simulator.tidb.model.types import family
+from simulator.tidb.storage.row_keys import duplicate_error
 from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import Assignment, Insert, QueryTree, SelectItem, SelectTree, Star, WithTree
-
-DUPLICATE_OR_BROKEN = (1062, 3819)
-"""Errors of a row that IGNORE turns to warnings."""
 
 MISPLACED = (1526, 1748)
 """Errors of a row without a partition."""
@@ -206,7 +204,7 @@ class Insertion:
         remove_marked(self._writer, row)
         for entry, _ in self._writer.owners(row):
             self._writer.lock_key(row, entry)
-            self._context.warn(self._writer.duplicate_error(row, entry))
+            self._context.warn(duplicate_error(self._table, entry, row.cells))
             return
         try:
             self._insert(row, is_new=True)
@@ -247,7 +245,7 @@ class Insertion:
             self._affected += 2 * changed
             self._updated += changed
         except SqlError as error:
-            if not self._statement.ignore or error.number not in (*DUPLICATE_OR_BROKEN, *MISPLACED):
+            if not self._statement.ignore or error.number not in IGNORED:
                 raise
             self._context.warn(error)
 
@@ -273,7 +271,8 @@ class SelectedRows:
         self._columns, self._compilation = columns, new_compilation(context)
         updates = [each.value for each in statement.on_duplicate]
         extra = list(_extra_columns(statement.query, updates, table))
-        self._relation = selected(_with_columns(statement.query, extra), self._compilation)
+        query = _with_columns(statement.query, extra)
+        self._relation = build_query(query, QueryScope(self._compilation))
         if len(self._relation.fields) - len(extra) != len(columns):
             raise sql_error(1136, 1)
         for column in columns:
@@ -309,11 +308,11 @@ class SelectedRows:
             fields = [*shown]
         copied, made = list[tuple[int, int]](), list[tuple[int, Make]]()
         for column, expression, field in zip(self._columns, expressions, fields, strict=False):
-            slot = _copied_slot(column, field)
-            if slot is not None:
+            slot = _slot(column, field)
+            if slot is not None and family(column.type) not in ("date", "datetime"):
                 copied.append((values.place_of[column.name], slot))
             else:
-                made.append((values.place_of[column.name], _maker(column, expression, field, values)))
+                made.append((values.place_of[column.name], _maker(column, expression, slot, values)))
         start = values.start({column.name for column in self._columns})
         for number, row in enumerate(rows(context), 1):
             cells = [*start]
@@ -327,25 +326,24 @@ class SelectedRows:
             yield cells
 
 
-def _copied_slot(column: Column, field: Field | None) -> int | None:
-    """Return the place in rows of a cell that the column takes as it is; None if it may have to be cast."""
+def _slot(column: Column, field: Field | None) -> int | None:
+    """Return the place in rows of a cell of the column's own type; None if there is none."""
     if field is None or field.column is None or not field.slots or field.column.type != column.type:
         return None
-    return None if family(column.type) in ("date", "datetime") else field.start + field.slots[0]
+    return field.start + field.slots[0]
 
 
-def _maker(column: Column, value: Expression, field: Field | None, values: RowValues) -> Make:
+def _maker(column: Column, value: Expression, slot: int | None, values: RowValues) -> Make:
     evaluate, context = datum_of(value, column), values.context
 
     def cast(row: Values, number: int) -> Cell:
         return values.cast(column, evaluate(row, context), number)
 
-    if field is None or field.column is None or not field.slots or field.column.type != column.type:
+    if slot is None:
         return cast
-    place = field.start + field.slots[0]
 
     def copy(row: Values, number: int) -> Cell:
-        cell: Cell = row[place]
+        cell: Cell = row[slot]
         return cast(row, number) if cell is not None and b"-00" in cell else cell
 
     return copy

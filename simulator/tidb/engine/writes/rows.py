@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.engine.context import StatementContext
@@ -26,7 +25,7 @@ from simulator.tidb.expressions.expression import Evaluate
 from simulator.tidb.expressions.over_columns import table_expression
 from simulator.tidb.model.table import Cells, ForeignKey, Table, cached_by_table, mark_place, visible_columns
 from simulator.tidb.storage.ids import auto_column
-from simulator.tidb.storage.row_keys import RowKey, array_keys, entries_of, handle_of, shown_key
+from simulator.tidb.storage.row_keys import RowKey, duplicate_error, entries_of, handle_of
 from simulator.tidb.storage.rows import Handle
 from simulator.tidb.storage.tables import StoredTable, no_partition_error, partition_of
 
@@ -122,15 +121,6 @@ class RowWriter:
             if owner is not None:
                 yield entry, owner
 
-    def duplicate_error(self, row: KeyedRow, entry: Entry | None) -> SqlError:
-        """Return error 1062 of a row for one of its keys."""
-        if entry is None:
-            return sql_error(1062, shown_key(self.table, None, row.cells), f"{self.table.name}.PRIMARY")
-        key, value = entry
-        array = next((each for each in array_keys(self.table) if each.beside is key), None)
-        shown = shown_key(self.table, key, row.cells) if array is None else array.entries(row.cells)[value]
-        return sql_error(1062, shown, f"{self.table.name}.{key.name}")
-
     def lock(self, row: KeyedRow) -> None:
         """Lock a row and its unique keys. Raises LockWait."""
         self.transaction.lock_row(self.stored, row.ordinal, row.handle)
@@ -165,7 +155,7 @@ class RowWriter:
 
     def _refuse(self, row: KeyedRow, entry: Entry | None, owner: Location) -> None:
         """Raise SqlError 1062 for a key that another row has. An optimistic transaction may have to wait for its commit."""
-        error = self.duplicate_error(row, entry)
+        error = duplicate_error(self.table, entry, row.cells)
         if not self.transaction.presume(self.stored, *owner, error):
             raise error
 
@@ -286,14 +276,12 @@ def with_stored_checks(statement: syntax.Statement, table: Table, enabled: bool)
     return replace(table, checks=()) if forgotten and table.checks else table
 
 
-def verify_added_checks(context: StatementContext, before: Table | None, table: Table, rows: Iterable[Cells]) -> None:
+def verify_added_checks(context: StatementContext, before: Table, table: Table, rows: Iterable[Cells]) -> None:
     """Raise SqlError 3819 if a row violates a CHECK that ALTER TABLE adds or enforces.
 
     TiDB searches rows by `WHERE NOT condition` without parentheses, so NOT applies to the first operand only
     (pkg/ddl/constraint.go, verifyRemainRecordsForCheckConstraint).
     """
-    if before is None or before.checks == table.checks:
-        return
     added = [
         (check, as_boolean(table_expression(table, f"NOT {check.expression}")))
         for check in table.checks

@@ -81,8 +81,7 @@ def update(statement: syntax.Update, context: StatementContext) -> StatementOutc
         each.name.lower() for each in common
     ]:
         resolve_table(context, source.name, "UPDATE")
-    compilation = new_compilation(context)
-    rows = match(statement.source, statement.where, statement.order, statement.limit, statement.common, compilation)
+    rows = match(statement, new_compilation(context))
     targets = _targets(statement, rows, context)
     places = [(target, target.base.place - len(target.values.columns), target.base.place) for target in targets]
     matched = changed = 0
@@ -160,7 +159,7 @@ def _targets(statement: syntax.Update, matched: Matched, context: StatementConte
     3105 for a generated column."""
     targets: dict[Base, Target] = {}
     partitions = {
-        part_name(context, part): part.partitions
+        part_name(part, context.session.settings.database): part.partitions
         for part in source_parts(statement.source)
         if isinstance(part, syntax.TableSource) and part.partitions
     }
@@ -282,20 +281,19 @@ def _in_range(context: Context, moment: str) -> str | None:
 
 def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutcome:
     """Execute DELETE. Raises SqlError."""
-    parts = source_parts(statement.source)
-    targets = [_target(name, parts, context) for name in statement.targets] or parts[:1]
+    parts, database = source_parts(statement.source), context.session.settings.database
+    targets = [_target(name, parts, database) for name in statement.targets] or parts[:1]
     common = () if statement.common is None else tuple(each.name.lower() for each in statement.common.tables)
     for target in targets:
         if isinstance(target, syntax.DerivedTable):
             raise sql_error(1288, target.alias, "DELETE")
         if target.name.schema or target.name.name.lower() not in common:
             resolve_table(context, target.name, "delete")
-    source = statement.source
-    if statement.partitions and isinstance(source, syntax.TableSource):
-        source = structs.replace(source, partitions=statement.partitions)
-    compilation = new_compilation(context)
-    rows = match(source, statement.where, statement.order, statement.limit, statement.common, compilation)
-    bases = [_base(target, rows.bases, context) for target in targets]
+    if statement.partitions and isinstance(statement.source, syntax.TableSource):
+        source = structs.replace(statement.source, partitions=statement.partitions)
+        statement = structs.replace(statement, source=source)
+    rows = match(statement, new_compilation(context))
+    bases = [_base(part_name(target, database), rows.bases) for target in targets]
     writers = {base.stored: RowWriter(base.stored, context) for base in bases}
     marks = marks_instead(bases, context)
     write = {stored: marking(writer, context) if marks else writer.delete for stored, writer in writers.items()}
@@ -311,21 +309,21 @@ def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutc
     return StatementOutcome(affected=len(deleted), warnings=tuple(context.warnings))
 
 
-def _target(name: syntax.TableName, parts: Sequence[SourcePart], context: StatementContext) -> SourcePart:
+def _target(name: syntax.TableName, parts: Sequence[SourcePart], database: str) -> SourcePart:
     """Return the part of a source that DELETE names. Raises SqlError 1109."""
     for part in parts:
-        schema, alias = part_name(context, part)
+        schema, alias = part_name(part, database)
         if alias == name.name.lower() and name.schema.lower() in ("", schema):
             return part
     raise sql_error(1109, name.name, "MULTI DELETE")
 
 
-def _base(part: SourcePart, bases: Sequence[Base], context: StatementContext) -> Base:
-    """Return a part of a source in its rows. Raises SqlError 1288 for a table of WITH."""
+def _base(named: tuple[str, str], bases: Sequence[Base]) -> Base:
+    """Return the table of rows that a schema and a name mean. Raises SqlError 1288 for a table of WITH."""
     for base in bases:
-        if (base.schema.lower(), base.alias.lower()) == part_name(context, part):
+        if (base.schema.lower(), base.alias.lower()) == named:
             return base
-    raise sql_error(1288, part_name(context, part)[1], "DELETE")
+    raise sql_error(1288, named[1], "DELETE")
 
 
 UNSUPPORTED = "This version of TiDB doesn't yet support '{}'"
@@ -370,7 +368,7 @@ def recover_values(statement: syntax.RecoverValues, context: StatementContext) -
     if statement.where and any(isinstance(part, syntax.ContextExpression) for part in syntax.walk(statement.where)):
         raise not_simulated("RECOVER VALUES with a subquery is not computed, whose tables hide their marked rows")
     context.sees_marked = True
-    rows = match(statement.source, statement.where, (), None, None, new_compilation(context))
+    rows = match(syntax.Delete(statement.source, where=statement.where), new_compilation(context))
     (base,) = rows.bases
     writer = RowWriter(base.stored, context)
     write = marking(writer, context, deletes=False)
