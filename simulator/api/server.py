@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from ssl import SSLContext
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from simulator import tso
 from simulator.api.results import PythonValue
 from simulator.api.session import TiCDC
-from simulator.changefeeds import DEFAULT, Changefeeds
-from simulator.changefeeds.served import clock_ms
+from simulator.changefeeds import DEFAULT, Changefeeds, Retention
+from simulator.changefeeds.spec import Sinks
 from simulator.errors import DeliveryError, SimulatorError, SqlError, UserError, did_you_mean
 from simulator.reader.decode import Event
 from simulator.releases import Release
 from simulator.run.steps.fault import fault_step
-from simulator.serve import Server
+from simulator.serve import Access, Server
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.database import SharedDatabase
 from simulator.serve.handler import SimulatorCall, key_values
@@ -38,91 +37,59 @@ class TiCDCServer:
         self,
         ticdc: TiCDC,
         *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        passwords: Mapping[str, str] | None = None,
-        authentication: str = "mysql_native_password",
-        ssl: SSLContext | None = None,
-        real_time: bool = False,
+        access: Access = Access(),
+        clock: Callable[[], int] | None = None,
         data: DataDirectory | None = None,
-        resume: bool = False,
         refuse_commits: bool = False,
         after_delivery: Callable[[], None] | None = None,
         tell: Callable[[str], None] | None = None,
         begins_with_default: bool = True,
-        keeps_messages: bool = True,
-        most_shown: int = 0,
-        sends: bool | None = None,
-        storages: Collection[str] | None = None,
-        keeps_history: bool = True,
-        clock: Callable[[], int] = clock_ms,
+        sinks: Sinks | None = None,
+        retention: Retention = Retention(),
     ) -> None:
-        """`port` 0 takes a free port. `passwords` are those of users by name; by default `root` has none.
+        """With a `clock` (milliseconds since 1970, such as `clock_ms`) commits have its time, and watermarks come every
+        second; otherwise each commit takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state. If Kafka
+        is gone, commits wait for it, or are refused with `refuse_commits`. `after_delivery` is called when messages have been
+        sent; `tell` with a line when the changefeed cannot send, and when it sends again.
 
-        With `real_time` commits have the time of the `clock` (milliseconds since 1970), and watermarks come every second;
-        otherwise each commit takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state; with `resume` the changefeeds go on
-        as those of an earlier server. If Kafka is gone, commits wait for it, or are refused with `refuse_commits`.
-        `after_delivery` is called when messages have been sent; `tell` with a line when the changefeed cannot send,
-        and when it sends again.
-
-        The changefeed of the `TiCDC` is the default one, unless the server begins without any. Messages of others wait
-        for `messages` of their own if the server `keeps_messages`; the last `most_shown` of each are kept to be shown.
-        Others send to the Kafka of their sink-uri if it `sends`, by default if the `TiCDC` does.
-        They may write files to the directories and URIs `storages` only, or anywhere. Without `keeps_history`, which costs
-        a fiftieth of an INSERT, none can begin or be resumed in the past.
+        The changefeed of the `TiCDC` is the default one, unless the server begins without any. `sinks` are those of the
+        others, by default those of the `TiCDC`.
         """
         self._ticdc = ticdc
         live = ticdc.open_changefeed
         upstream = live.upstream()
         self._data = data
-        sinks = ticdc.sinks if sends is None else replace(ticdc.sinks, sends=sends)
-        self.changefeeds = ticdc.changefeeds(
-            upstream, sinks, keeps_messages=keeps_messages, most_shown=most_shown, storages=storages
-        )
+        self.changefeeds = ticdc.changefeeds(upstream, sinks or ticdc.sinks, retention)
         """All changefeeds, which may be created and changed at any time."""
 
         history, checkpoint_ts = self.changefeeds.history, None
         history.begin(live.position.now_ms)
         if data is not None:
-            data.restore(upstream.latest().session, history, resume)
-            checkpoint_ts = data.checkpoint_ts(history) if resume else tso.compose(history.now_ms)
+            data.restore(upstream.latest().session, history)
+            checkpoint_ts = data.checkpoint_ts(history)
         live.replace_upstream(upstream.live())
         if begins_with_default:
             self.changefeeds.adopt(ticdc.stream, checkpoint_ts)
         if data is not None:
-            self.changefeeds.restore(data.changefeeds if resume else ())
+            self.changefeeds.restore(data.changefeeds if data.resumes else ())
             self.changefeeds.keep = self._keep
             self._keep()
-        history.keeps = keeps_history or len(self.changefeeds.list()) > begins_with_default
+        history.keeps = retention.commits or len(self.changefeeds.list()) > begins_with_default
         self._after_delivery = after_delivery
-        self._real_time, self._clock = real_time, clock
-        self.database = SharedDatabase(self.changefeeds, upstream, clock if real_time else None, data, refuse_commits)
-        sends = real_time or live.output.name != "memory"
-        self._tell, self._told = tell, False
-        self._server = Server(
-            self.database,
-            ticdc.server_version,
-            host,
-            port,
-            passwords,
-            authentication,
-            ssl,
-            self._tick if sends else None,
-            self._call,
-            self.deliver if sends else None,
-        )
+        self._clock, self._tell, self._told = clock, tell, False
+        self.database = SharedDatabase(self.changefeeds, upstream, clock, data, refuse_commits)
+        ticks, deliver = None, None
+        if clock is not None or live.output.name != "memory":
+            ticks, deliver = self._tick, self.deliver
+        self.server = Server(self.database, access, self._call, ticks, deliver)
 
     @property
     def host(self) -> str:
-        return self._server.host
+        return self.server.host
 
     @property
     def port(self) -> int:
-        return self._server.port
-
-    @property
-    def server(self) -> Server:
-        return self._server
+        return self.server.port
 
     @property
     def release(self) -> Release:
@@ -131,51 +98,52 @@ class TiCDCServer:
 
     def start(self) -> Self:
         """Serve in a thread of its own, and return when clients can connect. Raises UserError for a port that is taken."""
-        self._server.start()
+        self.server.start()
         return self
 
     def deliver(self) -> None:
-        """Send the messages of all commits so far; called between two statements."""
-        self.database.deliver()
+        """Send the messages of all commits so far; if that fails, `failure` says why, and they go on waiting. Called between
+        two statements."""
+        self.changefeeds.follow()
         self._delivered()
 
     def create_database(self, name: str) -> None:
         """Create a database as if it had existed from the start: no statement is sent for it."""
-        self._in_thread(partial(self._ticdc.open_changefeed.create_database, DatabaseInfo(name)))
+        self.run_in_thread(partial(self._ticdc.open_changefeed.create_database, DatabaseInfo(name)))
 
     def messages(self, watermark: bool = True) -> list[Message]:
         """Return the messages of the default changefeed since the last call, as `TiCDC.messages` does."""
-        return self._in_thread(partial(self.changefeeds.get(DEFAULT).messages, watermark))
+        return self.run_in_thread(partial(self.changefeeds.get(DEFAULT).messages, watermark))
 
     def events(self, watermark: bool = True) -> list[Event]:
         """Return the events of the default changefeed since the last call, as `TiCDC.events` does."""
-        return self._in_thread(partial(self.changefeeds.get(DEFAULT).events, watermark))
+        return self.run_in_thread(partial(self.changefeeds.get(DEFAULT).events, watermark))
 
     def rows(self, table: str) -> list[dict[str, PythonValue]]:
         """Return the committed rows of `db.table`."""
-        return self._in_thread(partial(self._ticdc.rows, table))
+        return self.run_in_thread(partial(self._ticdc.rows, table))
 
     def fault(self, name: str, changefeed: str = "", **keys: Any) -> None:
         """Inject a fault, as `TiCDC.fault` does, into a changefeed, `NAME` or `NAMESPACE/NAME`, or else into all that can
         have it."""
-        self._in_thread(partial(_fault, self, name, keys, changefeed))
+        self.run_in_thread(partial(_fault, self, name, keys, changefeed))
 
     def wait(self, duration: str) -> None:
         """Let simulated time pass."""
-        self._in_thread(partial(self.changefeeds.wait, tso.duration_ms(duration)))
+        self.run_in_thread(partial(self.changefeeds.wait, tso.duration_ms(duration)))
 
     def run_in_thread(self, function: Callable[[], Returned]) -> Returned:
         """Return what a function returns that is called between two statements."""
-        return self._in_thread(function)
+        return self.server.call_from_other_thread(function)
 
     def close(self) -> None:
         """Disconnect all clients; their open transactions are rolled back. All changefeeds but the default one end at a
         watermark. Closing again does nothing. Raises DeliveryError for what could not be sent."""
-        self._server.close()
+        self.server.close()
         try:
             self.changefeeds.close()
         finally:
-            self._in_thread(self._keep)
+            self.run_in_thread(self._keep)
 
     def end(self) -> int:
         """Send a last watermark of the default changefeed, and return it, or else the time. Raises DeliveryError."""
@@ -191,20 +159,17 @@ class TiCDCServer:
     ) -> None:
         self.close()
 
-    def _in_thread(self, function: Callable[[], Returned]) -> Returned:
-        return self._server.call_from_other_thread(function)
-
     def _tick(self) -> None:
         """Let the time until now pass, with its watermarks. Connect anew if messages could not be sent."""
-        if isinstance(self.database.failure, DeliveryError):
+        if isinstance(self.changefeeds.failure, DeliveryError):
             self._delivered()
             try:
                 self.changefeeds.reconnect()
             except DeliveryError:
                 return
-            self.database.deliver()
-        if self._real_time:
-            self.database.advance(self._clock())
+            self.changefeeds.follow()
+        if self._clock is not None:
+            self.changefeeds.follow(self._clock())
             self.changefeeds.collect()
         self._delivered()
         self._keep()
@@ -216,7 +181,7 @@ class TiCDCServer:
 
     def _delivered(self) -> bool:
         """Return whether everything has been sent; tell if that is new."""
-        failure = self.database.failure
+        failure = self.changefeeds.failure
         if self._tell is not None and (failure is not None) is not self._told:
             self._told = failure is not None
             if failure is None:

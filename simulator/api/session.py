@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from simulator import releases, tso
 from simulator.api.results import PythonValue, Result, python_values, result_of
-from simulator.changefeeds import Changefeeds
+from simulator.changefeeds import Changefeeds, Retention
 from simulator.changefeeds.spec import ChangefeedStream, Config, Sinks, compiled
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
 from simulator.reader.decode import Event
@@ -279,10 +279,10 @@ class TiCDC:
         """The changefeed and its upstream, for this package's own use."""
         return self._open()
 
-    def changefeeds(self, upstream: Upstream, sinks: Sinks, **options: Any) -> Changefeeds:
-        """Return the changefeeds of a TiDB that is served, with the settings of this one and `options` of `Changefeeds`;
-        there is none yet. For this package's own use."""
-        return Changefeeds(self._release, upstream, sinks, self.time_zone, self._interval_ms, self._seed, **options)
+    def changefeeds(self, upstream: Upstream, sinks: Sinks, retention: Retention) -> Changefeeds:
+        """Return the changefeeds of a TiDB that is served, with the settings of this one; there is none yet. For this
+        package's own use."""
+        return Changefeeds(upstream, sinks, self.time_zone, self._interval_ms, retention)
 
     @property
     def release_facts(self) -> Release:

@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from simulator import tso
@@ -50,6 +50,20 @@ COLLECTED = 256
 """Commits after which old ones are dropped."""
 
 
+@dataclass(frozen=True)
+class Retention:
+    """What a server keeps of what its changefeeds have sent."""
+
+    messages: bool = True
+    """Whether messages of each wait for `ServedChangefeed.messages`."""
+
+    shown: int = 0
+    """How many of the last messages of each are kept in any case."""
+
+    commits: bool = True
+    """Whether changefeeds can begin or be resumed in the past; it costs a fiftieth of an INSERT."""
+
+
 class Changefeeds:
     """All changefeeds of a TiDB.
 
@@ -57,26 +71,13 @@ class Changefeeds:
     """
 
     def __init__(
-        self,
-        release: Release,
-        upstream: Upstream,
-        sinks: Sinks,
-        time_zone: str = "",
-        resolved_interval_ms: int = 1000,
-        seed: int = 0,
-        keeps_messages: bool = True,
-        most_shown: int = 0,
-        storages: Collection[str] | None = None,
+        self, upstream: Upstream, sinks: Sinks, time_zone: str, resolved_interval_ms: int, retention: Retention
     ) -> None:
-        """Changefeeds may write files to the directories and URIs `storages` only, or anywhere. `keeps_messages` lets
-        messages of each wait for `ServedChangefeed.messages`; the last `most_shown` are kept in any case. The other arguments
-        are those of `TiCDC`."""
         self.history, self.turn = History(), threading.RLock()
         """`turn` is held by who changes the TiDB or the list of changefeeds."""
 
-        self._release, self._upstream, self._sinks = release, upstream.live(), sinks
-        self._time_zone, self._interval_ms, self._seed = time_zone, resolved_interval_ms, seed
-        self._keeps_messages, self._most_shown, self._storages = keeps_messages, most_shown, storages
+        self._release, self._upstream, self._sinks = upstream.release, upstream.live(), sinks
+        self._time_zone, self._interval_ms, self._retention = time_zone, resolved_interval_ms, retention
         self.keep: Callable[[], None] = lambda: None
         """Is called in turn when what `kept` returns has changed for good."""
 
@@ -216,12 +217,12 @@ class Changefeeds:
     def adopt(self, stream: ChangefeedStream, checkpoint_ts: int | None = None) -> ServedChangefeed:
         """Take an open changefeed as the default one, for which commits wait while it cannot send. It goes on from a
         checkpoint, or begins with the history."""
-        changefeed, live, number = stream.changefeed, stream.live, 0
-        stream.shown = SentMessages(self._most_shown)
+        changefeed, live = stream.changefeed, stream.live
+        stream.shown = SentMessages(self._retention.shown)
         spec = ChangefeedSpec(DEFAULT, changefeed.sink_uri, changefeed.config or None, live.position.start_ts)
+        feed = ServedChangefeed(spec, stream, self.history, self._reopened, self.changed)
         if checkpoint_ts is not None:
-            number = self._begin(live, checkpoint_ts)
-        feed = ServedChangefeed(spec, stream, self.history, number, self._reopened, self.changed)
+            feed.number = self._begin(live, checkpoint_ts)
         feed.checkpoint_ts = checkpoint_ts or spec.start_ts
         feed.holds_commits = True
         self._feeds[DEFAULT, DEFAULT] = self._holding = feed
@@ -263,20 +264,21 @@ class Changefeeds:
             feed.error = None if each["error"] is None else RunningError(**each["error"])
 
     def _added(self, spec: ChangefeedSpec, live: OpenChangefeed, sent: Messages, number: int) -> ServedChangefeed:
-        stream = ChangefeedStream(live, sent, self._most_shown)
-        feed = ServedChangefeed(spec, stream, self.history, number, self._reopened, self.changed)
-        feed.keeps_messages = self._keeps_messages
+        stream = ChangefeedStream(live, sent, self._retention.shown)
+        feed = ServedChangefeed(spec, stream, self.history, self._reopened, self.changed)
+        feed.number, feed.keeps_messages = number, self._retention.messages
         self._feeds[spec.namespace, spec.name] = feed
         return feed
 
     def compiled(self, spec: ChangefeedSpec) -> Changefeed:
         """Return what a spec comes to. Raises ChangefeedError for one that this server does not allow: it writes files
         where it may not, or has rules in a file."""
-        if self._storages is not None:
+        storages = self._sinks.storages
+        if storages is not None:
             require_no_rule_file(spec.config)
         changefeed = compiled(spec.sink_uri, spec.config, self._release, time_zone=self._time_zone)
-        if self._storages is not None:
-            require_allowed(changefeed, self._storages)
+        if storages is not None:
+            require_allowed(changefeed, storages)
         return changefeed
 
     def _output(self, spec: ChangefeedSpec, changefeed: Changefeed, sent: Messages) -> Output:
@@ -289,7 +291,8 @@ class Changefeeds:
 
     def _begun(self, spec: ChangefeedSpec, output: Output, ts: int) -> tuple[OpenChangefeed, int]:
         """Open a changefeed behind a TSO; return it with the number of its first commit."""
-        live = OpenChangefeed(output, self._release, spec.start_ts, self._interval_ms, self._seed, keep_history=False)
+        seed = self._upstream.database.seed
+        live = OpenChangefeed(output, self._release, spec.start_ts, self._interval_ms, seed, keep_history=False)
         return live, self._begin(live, ts)
 
     def _begin(self, live: OpenChangefeed, ts: int) -> int:

@@ -63,11 +63,10 @@ class ServedChangefeed:
         spec: ChangefeedSpec,
         stream: ChangefeedStream,
         history: History,
-        number: int,
         reopened: Callable[[ServedChangefeed], tuple[OpenChangefeed, int]],
         changed: Callable[[], None],
     ) -> None:
-        """It reads from the commit of that number on. `reopened` opens it again at its checkpoint, and returns the number
+        """`reopened` opens it again at its checkpoint, and returns the number
         of the first commit above; `changed` is called after messages were sent or the state has changed."""
         self.spec, self.stream = spec, stream
         self.changefeed = stream.changefeed
@@ -82,7 +81,7 @@ class ServedChangefeed:
         self.checkpoint_ts = spec.start_ts
         """Everything up to this TSO was sent."""
 
-        self.number = number
+        self.number = 0
         """The number of the next commit that it reads."""
 
         self.holds_commits = False

@@ -185,6 +185,9 @@ class Sinks:
     kafka_timeout: float = KafkaSettings.silence
     """Seconds without an acknowledgement after which Kafka counts as gone."""
 
+    storages: Collection[str] | None = None
+    """The directories and URIs to which changefeeds may write files; None for any."""
+
     def output(self, changefeed: Changefeed, release: Release, messages: list[Message]) -> Output:
         """Return a changefeed's output, which appends to `messages`, too, unless it writes files to a storage.
 

@@ -10,6 +10,7 @@ import time
 import webbrowser
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from simulator import releases, signals, tso
 from simulator.api.results import records
 from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC
+from simulator.changefeeds import Retention
+from simulator.changefeeds.served import clock_ms
 from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.shell import SINK_URI
 from simulator.cli.user_files import check_places
@@ -24,7 +27,7 @@ from simulator.errors import EncodeError, UserError
 from simulator.files import open_file
 from simulator.limits import noun
 from simulator.reader.event_lines import lines
-from simulator.serve import StillRunning
+from simulator.serve import Access, StillRunning
 from simulator.serve.data_directory import DataDirectory
 
 if TYPE_CHECKING:
@@ -65,7 +68,7 @@ def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool
     with ExitStack() as stack:
         start_ts, data = tso.compose(time.time_ns() // 1_000_000), None
         if options["data"] is not None:
-            data = DataDirectory(options["data"], f"{release.architecture}:{release.name}", start_ts)
+            data = DataDirectory(options["data"], f"{release.architecture}:{release.name}", start_ts, options["resume"])
             stack.callback(data.close)
             start_ts = data.start_ts
         ticdc = TiCDC(
@@ -90,22 +93,14 @@ def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool
         console = _Console(ticdc, options["console"])
         server = TiCDCServer(
             ticdc,
-            host=options["host"],
-            port=options["port"],
-            passwords=passwords,
-            authentication=options["authentication"],
-            ssl=tls,
-            real_time=True,
+            access=Access(options["host"], options["port"], passwords, options["authentication"], tls),
+            clock=clock_ms,
             data=data,
-            resume=options["resume"],
             refuse_commits=options["when_kafka_fails"] == "refuse",
             after_delivery=console.take if takes else None,
             tell=lambda line: complain([line]),
-            keeps_messages=False,
-            most_shown=MOST_SHOWN if options["ui"] else 0,
-            sends=may_send,
-            storages=options["allow_storage"],
-            keeps_history=api_port is not None,
+            sinks=replace(ticdc.sinks, sends=may_send, storages=options["allow_storage"]),
+            retention=Retention(False, MOST_SHOWN if options["ui"] else 0, api_port is not None),
         )
         stack.callback(server.close)
         http = page = None
@@ -124,10 +119,10 @@ def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool
         with signals.stop_gracefully() as stop:
             nowhere = not (options["sink_uri"] or options["console"] or options["fixtures"] or options["ui"])
             about = ticdc.describe() + ", sent nowhere without --sink-uri" * nowhere
-            asyncio.run(_serve(server, http, page, about, passwords or ("root",), stop, browser))
+            asyncio.run(_serve(server, http, page, about, passwords, stop, browser))
         server.server.close()
-        if isinstance(server.database.failure, EncodeError):
-            raise server.database.failure
+        if isinstance(server.changefeeds.failure, EncodeError):
+            raise server.changefeeds.failure
         last_ts = server.end()
         server.close()
         if takes:
@@ -192,9 +187,9 @@ class _Console:
             sys.stdout.flush()
 
 
-def _passwords(users: tuple[str, ...]) -> Mapping[str, str] | None:
+def _passwords(users: tuple[str, ...]) -> Mapping[str, str]:
     pairs = [user.partition(":") for user in users]
-    return {name: password for name, _, password in pairs} or None
+    return {name: password for name, _, password in pairs} or {"root": ""}
 
 
 def _tls(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:

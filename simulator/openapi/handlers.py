@@ -182,7 +182,7 @@ class Handlers:
             body = self._body(asked, "ChangefeedConfig", {"namespace": "text", **CHANGEFEED})
             document = self._document(body["replica_config"], document)
         intervals = document.get("synced_status") or default_document(self._release)["synced_status"]
-        return answer(models.synced_status(feed, self._release, self._served.database.now_ms, intervals))
+        return answer(models.synced_status(feed, self._release, self._served.changefeeds.now_ms, intervals))
 
     # -- processors and tables -----------------------------------------------------------------------------------------
 

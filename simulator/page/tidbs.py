@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from simulator import releases, tso
 from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC
+from simulator.changefeeds import Retention
 from simulator.changefeeds.served import ServedChangefeed, clock_ms
 from simulator.changefeeds.spec import compiled, require_allowed, require_no_rule_file
 from simulator.errors import DdlError, SqlError, UserError
@@ -228,7 +229,8 @@ class PageTidbs:
             databases=(),
             keep_history=False,
         )
-        served = TiCDCServer(ticdc, real_time=True, clock=clock, most_shown=MOST_MESSAGES, storages=())
+        sinks, retention = replace(ticdc.sinks, storages=()), Retention(shown=MOST_MESSAGES)
+        served = TiCDCServer(ticdc, clock=clock, sinks=sinks, retention=retention)
         while len(self._tidbs) >= MOST_TIDBS:
             await self.stop(min(self._serving))
         ready = asyncio.Event()

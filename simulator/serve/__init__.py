@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from ssl import SSLContext
@@ -69,6 +70,21 @@ def listen(option: str, host: str, port: int) -> socket.socket:
         raise UserError(f"{option} {port}: {host}:{port} cannot be listened on: {why}") from None
 
 
+@dataclass(frozen=True)
+class Access:
+    """Where a server listens, and who may log in."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0 takes a free one."""
+
+    passwords: Mapping[str, str] = field(default_factory=lambda: {"root": ""}, repr=False)
+    """Those of users by name."""
+
+    authentication: str = NativePasswordAuthPlugin.name
+    ssl: SSLContext | None = None
+
+
 class StillRunning(BaseException):
     """A statement goes on although it was interrupted, so that its thread cannot be joined."""
 
@@ -79,26 +95,17 @@ class Server:
     def __init__(
         self,
         database: SharedDatabase,
-        version: str,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        passwords: Mapping[str, str] | None = None,
-        authentication: str = "mysql_native_password",
-        ssl: SSLContext | None = None,
+        access: Access,
+        simulator_call: Callable[[SimulatorCall], None],
         tick: Callable[[], None] | None = None,
-        simulator_call: Callable[[SimulatorCall], None] | None = None,
         deliver: Callable[[], None] | None = None,
     ) -> None:
-        """`port` 0 takes a free port. `passwords` are those of users by name; without it `root` has none.
-
-        These are called between two statements: `tick` every second, `simulator_call` with a command of the
-        simulator in a statement, `deliver` at most DELIVERY_SECONDS after a commit.
-        """
+        """These are called between two statements: `simulator_call` with a command of the simulator in a statement, `tick`
+        every second, `deliver` at most DELIVERY_SECONDS after a commit."""
         self.database = database
-        self.host, self.port = host, port
+        self.host, self.port = access.host, access.port
         self.connections: dict[int, ClientConnection] = {}
-        self._users = Users({"root": ""} if passwords is None else passwords, authentication)
-        self._version, self._ssl = version, ssl
+        self._users, self._ssl = Users(access.passwords, access.authentication), access.ssl
         self._tick, self.simulator_call, self._deliver = tick, simulator_call, deliver
         self._delivery: asyncio.Task[None] | None = None
         self._delivery_took = 0.0
@@ -245,7 +252,7 @@ class Server:
         """Answer a client until it disconnects."""
         client = self.database.connect()
         handler = ClientHandler(self, client)
-        connection = ClientConnection(stream, handler, self._users, self._ssl, self._version, host)
+        connection = ClientConnection(stream, handler, self._users, self._ssl, host)
         connection.connection_id = client.number
         self.connections[client.number] = connection
         try:
@@ -332,9 +339,9 @@ def scramble(password: bytes, challenge: bytes) -> bytes:
 
 
 class Users(IdentityProvider):
-    """The users of a server, by name; `root` without a password by default."""
+    """The users of a server, by name."""
 
-    def __init__(self, passwords: Mapping[str, str], plugin: str = NativePasswordAuthPlugin.name) -> None:
+    def __init__(self, passwords: Mapping[str, str], plugin: str) -> None:
         self._passwords = passwords
         plugins: list[AuthPlugin] = [NativePasswordAuthPlugin(), CachingSha2PasswordPlugin()]
         self._plugins = sorted(plugins, key=lambda each: each.name != plugin)

@@ -7,7 +7,9 @@ import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import islice
+from operator import or_
 from ssl import SSLContext
 
 from mysql_mimic import packets
@@ -42,6 +44,7 @@ from simulator.serve.packets import (
 )
 from simulator.serve.stream import ClientStream
 from simulator.tidb.engine import StatementOutcome
+from simulator.tidb.engine.context import server_version
 from simulator.tidb.engine.settings import DEFAULT_SQL_MODE
 from simulator.tidb.errors import sql_error
 from simulator.tidb.parser.script import split_script
@@ -49,26 +52,16 @@ from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.statements import SqlStatement, Use
 
-CAPABILITIES = (
-    Capabilities.CLIENT_LONG_PASSWORD
-    | Capabilities.CLIENT_FOUND_ROWS
-    | Capabilities.CLIENT_LONG_FLAG
-    | Capabilities.CLIENT_CONNECT_WITH_DB
-    | Capabilities.CLIENT_COMPRESS
-    | Capabilities.CLIENT_ODBC
-    | Capabilities.CLIENT_LOCAL_FILES
-    | Capabilities.CLIENT_IGNORE_SPACE
-    | Capabilities.CLIENT_PROTOCOL_41
-    | Capabilities.CLIENT_INTERACTIVE
-    | Capabilities.CLIENT_TRANSACTIONS
-    | Capabilities.CLIENT_SECURE_CONNECTION
-    | Capabilities.CLIENT_MULTI_STATEMENTS
-    | Capabilities.CLIENT_MULTI_RESULTS
-    | Capabilities.CLIENT_PS_MULTI_RESULTS
-    | Capabilities.CLIENT_PLUGIN_AUTH
-    | Capabilities.CLIENT_CONNECT_ATTRS
-    | Capabilities.CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
-    | Capabilities.CLIENT_DEPRECATE_EOF
+CAPABILITIES = reduce(
+    or_,
+    (
+        Capabilities[f"CLIENT_{name}"]
+        for name in """
+        LONG_PASSWORD FOUND_ROWS LONG_FLAG CONNECT_WITH_DB COMPRESS ODBC LOCAL_FILES IGNORE_SPACE PROTOCOL_41
+        INTERACTIVE TRANSACTIONS SECURE_CONNECTION MULTI_STATEMENTS MULTI_RESULTS PS_MULTI_RESULTS PLUGIN_AUTH
+        CONNECT_ATTRS PLUGIN_AUTH_LENENC_CLIENT_DATA DEPRECATE_EOF
+        """.split()
+    ),
 )
 """TiDB's (tidb pkg/server/server.go, defaultCapability), with zlib's compression alone."""
 
@@ -108,17 +101,10 @@ class ClientConnection(Connection):
     stream: ClientStream  # type: ignore[assignment]
 
     def __init__(
-        self,
-        stream: ClientStream,
-        handler: ClientHandler,
-        users: IdentityProvider,
-        ssl: SSLContext | None,
-        version: str,
-        host: str,
+        self, stream: ClientStream, handler: ClientHandler, users: IdentityProvider, ssl: SSLContext | None, host: str
     ) -> None:
         super().__init__(stream, BaseSession(), Control(), users, CAPABILITIES, ssl)  # type: ignore[arg-type]
-        self.handler = handler
-        self._version, self._host = version, host
+        self.handler, self._host = handler, host
         self.session.username = None
 
     @property
@@ -145,7 +131,7 @@ class ClientConnection(Connection):
         greeting = packets.make_handshake_v10(
             self.server_capabilities,
             CharacterSet.utf8mb4,
-            self._version,
+            server_version(self.handler.client.session.database.release),
             self.connection_id,
             challenge,
             ServerStatus.SERVER_STATUS_AUTOCOMMIT,

@@ -61,10 +61,10 @@ RESTORED = 1024
 class DataDirectory:
     """The state of one server; only one process at a time may open it."""
 
-    def __init__(self, path: Path, release: str, start_ts: int) -> None:
-        """Open a directory, or create it. Raises UserError for one that another server uses, that another release
+    def __init__(self, path: Path, release: str, start_ts: int, resumes: bool = False) -> None:
+        """Open a directory, or create it; a server that `resumes` lets the changefeeds go on. Raises UserError for one that another server uses, that another release
         wrote, or that cannot be written."""
-        self.path = path
+        self.path, self.resumes = path, resumes
         try:
             path.mkdir(parents=True, exist_ok=True)
             foreign = next((entry.name for entry in sorted(path.iterdir()) if not OURS.fullmatch(entry.name)), None)
@@ -127,7 +127,7 @@ class DataDirectory:
         return dict(self.about.get("global_settings", {}))
 
     def keep_globals(self, settings: Mapping[str, str]) -> None:
-        self._write(LogRecord(global_settings=settings), durable=True)
+        self._write(LogRecord(global_settings=settings))
 
     @property
     def _log_path(self) -> Path:
@@ -138,24 +138,24 @@ class DataDirectory:
     def _snapshot(self) -> Path:
         return self.path / f"snapshot-{self._number}"
 
-    def restore(self, session: Session, history: History, resume: bool) -> None:
+    def restore(self, session: Session, history: History) -> None:
         """Bring a new TiDB, of which this is a session, and its history to the kept state.
 
-        With `resume`, the history has all commits that the kept changefeeds have not sent. Raises UserError for damaged
-        files.
+        If the server resumes, the history has all commits that the kept changefeeds have not sent. Raises UserError for
+        damaged files.
         """
         with self._damage_told(f"snapshot-{self._number}"):
-            kept = self._restore(session, history, resume)
+            kept = self._restore(session, history)
         self._write_snapshot(session.database, history, kept)
 
-    def _restore(self, session: Session, history: History, resume: bool) -> list[LogRecord]:
+    def _restore(self, session: Session, history: History) -> list[LogRecord]:
         """Return the records that are still in the history."""
         records = self._logged()
         for record in records:
             if record.global_settings is not None:
                 self.about["global_settings"] = record.global_settings
         checkpoints = [each["checkpoint_ts"] for each in self.changefeeds if each["state"] in RUNNING]
-        needed_ts = min(checkpoints, default=self.start_ts) if resume else tso.FOREVER
+        needed_ts = min(checkpoints, default=self.start_ts) if self.resumes else tso.FOREVER
         for line in self._kept_statements():
             statement = LogRecord(line["now_ms"], (LoggedStatement(line["text"], line["session"]),))
             history.remember(commit_of(self._events(statement, session, False), statement.now_ms))
@@ -181,7 +181,10 @@ class DataDirectory:
         return list(kept)
 
     def checkpoint_ts(self, history: History) -> int:
-        """Return where the default changefeed goes on: at its checkpoint, or with all that is in the history."""
+        """Return where the default changefeed goes on: now, or if the server resumes at its checkpoint, or with all that is
+        in the history."""
+        if not self.resumes:
+            return tso.compose(history.now_ms)
         named = (each for each in self.changefeeds if each["spec"]["name"] == each["spec"]["namespace"] == "default")
         return max([self.start_ts, history.safe_ts + 1, *(int(each["checkpoint_ts"]) for each in named)])
 
@@ -197,21 +200,21 @@ class DataDirectory:
     def append(self, events: Sequence[Event], now_ms: int, settings: SqlSession, database: Database) -> None:
         """Write a commit, and wait until it is on the disk."""
         if events:
-            self._write(commit_record(events, now_ms, settings, database), durable=True)
+            self._write(commit_record(events, now_ms, settings, database))
 
     def undo(self) -> None:
         """Take back the last commit, which was refused."""
-        self._write(LogRecord(undoes=True), durable=True)
+        self._write(LogRecord(undoes=True))
 
     def close(self) -> None:
         self._log.close()
         self._lock.close()
 
-    def _write(self, record: LogRecord, durable: bool) -> None:
+    def _write(self, record: LogRecord) -> None:
+        """Write a record, and wait until it is on the disk."""
         self._log.write(encode(record))
         self._log.flush()
-        if durable:
-            os.fsync(self._log.fileno())
+        os.fsync(self._log.fileno())
 
     def _logged(self) -> list[LogRecord]:
         """Return the records of the log, and cut what was not written whole."""

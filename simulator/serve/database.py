@@ -20,17 +20,14 @@ from simulator.changefeeds.history import HISTORY_MS
 from simulator.errors import DeliveryError, SimulatorError
 from simulator.serve.data_directory import DataDirectory
 from simulator.tidb import syntax
-from simulator.tidb.engine import Event, FailedStatement, ResultColumn, StatementOutcome
+from simulator.tidb.engine import Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.execution import Upstream, execute
-from simulator.tidb.engine.queries import reading_context
 from simulator.tidb.engine.session import Session
-from simulator.tidb.engine.session_statements import columns_of_prepared
 from simulator.tidb.engine.settings import Process, SqlSession, new_session, with_global_settings
 from simulator.tidb.engine.system_tables import own_process
-from simulator.tidb.engine.writes.load_data import check_load
 from simulator.tidb.errors import sql_error
 from simulator.tidb.storage.rows import TooLong
-from simulator.tidb.syntax.statements import LoadData, LoadFile
+from simulator.tidb.syntax.statements import LoadFile
 
 Returned = TypeVar("Returned")
 
@@ -105,39 +102,15 @@ class SharedDatabase:
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
-    def compute(self, client: Client, function: Callable[[], Returned]) -> Returned:
-        """Return what a function returns, which KILL may interrupt. Raises SqlError 1317 then."""
-        return self.running.compute(client.number, function)
-
-    def columns_of_prepared(self, client: Client, statement: syntax.SqlStatement) -> Sequence[ResultColumn]:
-        """Return the columns of a statement's result; none if it returns no rows. Raises the SqlError that TiDB raises
-        when it prepares the statement."""
-        return columns_of_prepared(statement, client.session, self.now_ms)
-
-    def check_load(self, client: Client, statement: LoadData) -> None:
-        """Raise the SqlError that TiDB raises before it asks a client for its file."""
-        check_load(statement, reading_context(client.session, self.now_ms))
-
-    @property
-    def now_ms(self) -> int:
-        """The millisecond of the next commit."""
-        return self.changefeeds.now_ms
-
-    @property
-    def failure(self) -> SimulatorError | None:
-        """Why messages of commits could not be sent, until they are. An error that is no DeliveryError stays: TiCDC stops
-        the changefeed, and commits are refused."""
-        return self.changefeeds.failure
-
     def execute(
         self, client: Client, statement: syntax.SqlStatement | LoadFile, text: str, brief: bool = False
     ) -> StatementOutcome | FailedStatement:
         """Execute a statement; if it is to be `brief`, it raises TooLong after BRIEF_SECONDS.
 
         Raises LockWait and Pause, after which it may be executed again; DeliveryError if the changefeed cannot send now,
-        with no effect; and `failure` if it has stopped, after the transaction was rolled back.
+        with no effect; and its failure if it has stopped, after the transaction was rolled back.
         """
-        session, now_ms = client.session, self.now_ms
+        session, now_ms = client.session, self.changefeeds.now_ms
         session.killed, before = False, session.settings
         session.patience = time.monotonic() + BRIEF_SECONDS if brief else None
         try:
@@ -151,7 +124,7 @@ class SharedDatabase:
             if not isinstance(error, DeliveryError) or self.refuses:
                 session.roll_back()
             raise
-        if isinstance(outcome, FailedStatement) and outcome.error is self.failure:
+        if isinstance(outcome, FailedStatement) and outcome.error is self.changefeeds.failure:
             session.roll_back()
             raise outcome.error
         if session.settings.global_settings is not self._global_settings:
@@ -162,7 +135,7 @@ class SharedDatabase:
             and is_commit
             and not outcome.events
             and not isinstance(outcome, FailedStatement)
-            and self.failure is None
+            and self.changefeeds.failure is None
         ):
             self.changefeeds.pass_millisecond(now_ms)
         return outcome
@@ -177,8 +150,8 @@ class SharedDatabase:
 
     def _publish(self, events: Sequence[Event], session: Session, now_ms: int) -> None:
         """Hand events to the changefeed. Raises SimulatorError if it cannot take them; then nothing is committed."""
-        if self.failure is not None:
-            raise self.failure
+        if self.changefeeds.failure is not None:
+            raise self.changefeeds.failure
         if self._data is not None:
             self._data.append(events, now_ms, session.settings, self.rows)
         try:
@@ -187,14 +160,6 @@ class SharedDatabase:
             if self._data is not None:
                 self._data.undo()
             raise
-
-    def deliver(self) -> None:
-        """Send the messages of all commits so far; if that fails, `failure` says why, and they go on waiting."""
-        self.changefeeds.follow()
-
-    def advance(self, now_ms: int) -> None:
-        """Let time pass until a millisecond, with the watermarks of that time; may fail as `deliver` does."""
-        self.changefeeds.follow(now_ms)
 
     def _set_globals(self, settings: Mapping[str, str]) -> None:
         """Let all sessions know what SET GLOBAL has set."""

@@ -20,6 +20,9 @@ from simulator.errors import DdlError, DeliveryError, SimulatorError, SqlError
 from simulator.serve.database import Client, SharedDatabase
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine import FailedStatement, ResultColumn, StatementOutcome, table_column
+from simulator.tidb.engine.queries import reading_context
+from simulator.tidb.engine.session_statements import columns_of_prepared
+from simulator.tidb.engine.writes.load_data import check_load
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
@@ -49,7 +52,7 @@ class Transactions(Protocol):
     """Calls functions of the database between two statements, and reports ends of transactions."""
 
     database: SharedDatabase
-    simulator_call: Callable[[SimulatorCall], None] | None
+    simulator_call: Callable[[SimulatorCall], None]
     """Executes a command of the simulator; raises SqlError."""
 
     async def call(self, function: Callable[[], Returned]) -> Returned:
@@ -105,25 +108,19 @@ class ClientHandler:
     async def in_turn(self, length: int, parse: Callable[[], Returned]) -> Returned:
         """Return what a function makes of a text: of a long one between two statements, so that other clients are
         answered meanwhile."""
-        return (
-            parse()
-            if length < LONG_TEXT
-            else await self._server.call(partial(self._server.database.compute, self.client, parse))
-        )
+        compute = self._server.database.running.compute
+        return parse() if length < LONG_TEXT else await self._server.call(partial(compute, self.client.number, parse))
 
     async def _with_file(self, statement: LoadData) -> LoadFile:
         """Return LOAD DATA LOCAL with the rows of the client's file, for which it is asked last."""
-        await self._server.call(partial(self._server.database.check_load, self.client, statement))
+        await self._server.call(lambda: check_load(statement, reading_context(self.client.session, self._now_ms)))
         if self.read_file is None:
             raise SqlError(1148, "42000", "The used command is not allowed with this MySQL version")
         return LoadFile(statement, await self.read_file(statement.path))
 
     async def _call_simulator(self, call: SimulatorCall) -> None:
-        server = self._server
-        if server.simulator_call is None:
-            raise SqlError(1305, "42000", f"PROCEDURE ticdc.{call.name} does not exist")
-        await server.call(partial(server.simulator_call, call))
-        server.committed()
+        await self._server.call(partial(self._server.simulator_call, call))
+        self._server.committed()
 
     async def _kill(self, number: int, query_only: bool) -> None:
         if not self._server.kill(number, query_only):
@@ -145,7 +142,7 @@ class ClientHandler:
         try:
             outcome = await self._executed(statement, text, deadline)
         except SimulatorError as error:
-            if isinstance(error, SqlError | DdlError) and error is not server.database.failure:
+            if isinstance(error, SqlError | DdlError) and error is not server.database.changefeeds.failure:
                 raise
             raise SqlError(
                 1105, "HY000", f"the changefeed cannot send this commit, which is rolled back: {error}"
@@ -222,8 +219,13 @@ class ClientHandler:
     @property
     def uptime_seconds(self) -> int:
         """How long the database has been running."""
-        now_ms = self._server.database.now_ms
+        now_ms = self._now_ms
         return (now_ms - (self.client.session.database.started_ms or now_ms)) // 1000
+
+    @property
+    def _now_ms(self) -> int:
+        """The millisecond of the next commit."""
+        return self._server.database.changefeeds.now_ms
 
     def _lock_wait_seconds(self) -> float:
         value = self.client.session.settings.settings.get(LOCK_WAIT_TIMEOUT)
@@ -241,7 +243,7 @@ class ClientHandler:
 
     async def columns_of_prepared(self, statement: SqlStatement) -> Sequence[ResultColumn]:
         """Return the columns of a statement's result. Raises SqlError if TiDB refuses to prepare the statement."""
-        return await self._server.call(partial(self._server.database.columns_of_prepared, self.client, statement))
+        return await self._server.call(lambda: columns_of_prepared(statement, self.client.session, self._now_ms))
 
     def columns_of_table(self, name: str) -> Sequence[ResultColumn]:
         """Return the columns of a table in the current database. Raises SqlError 1146."""

@@ -27,20 +27,6 @@ from simulator.tidb.syntax.queries import Insert, Update
 from simulator.tidb.syntax.statements import LoadData, SqlStatement
 
 
-def ok_packet(
-    capabilities: Capabilities,
-    status: ServerStatus,
-    affected: int = 0,
-    insert_id: int = 0,
-    warnings: int = 0,
-    info: str = "",
-    is_end: bool = False,
-) -> bytes:
-    """Return an OK packet, or with `is_end` the one at the end of rows. A negative id is sent as TiDB's uint64 of it."""
-    ok = make_ok(capabilities, status, is_end, affected, insert_id % 2**64, min(warnings, 0xFFFF))
-    return ok + (str_len(info.encode()) if info else b"")
-
-
 def error_packet(error: SqlError | DdlError) -> bytes:
     """Return an error with TiDB's number, SQLSTATE and text."""
     number = error_number(error)
@@ -153,8 +139,7 @@ class Answers:
         flags: ServerStatus = NO_FLAGS,
     ) -> bytes:
         """Return the answer to a command without rows, and what the statement did."""
-        if outcome is None:
-            return ok_packet(self._capabilities, self._status(flags))
+        outcome = outcome or StatementOutcome()
         affected, info, warnings = outcome.affected, "", len(outcome.warnings)
         if isinstance(statement, Update):
             info = f"Rows matched: {outcome.matched}  Changed: {outcome.affected}  Warnings: {warnings}"
@@ -168,7 +153,9 @@ class Answers:
         elif isinstance(statement, Insert) and (statement.rows is None or len(statement.rows) > 1):
             duplicates = outcome.matched - outcome.affected
             info = f"Records: {outcome.matched}  Duplicates: {duplicates}  Warnings: {warnings}"
-        return ok_packet(self._capabilities, self._status(flags), affected, outcome.insert_id, warnings, info)
+        numbers = affected, outcome.insert_id % 2**64, min(warnings, 0xFFFF)  # a negative id is TiDB's uint64 of it
+        ok = make_ok(self._capabilities, self._status(flags), False, *numbers)
+        return ok + (str_len(info.encode()) if info else b"")
 
     def columns(self, columns: Sequence[ResultColumn], has_rows: bool = True) -> Iterator[bytes]:
         """Yield the packets before the rows of a result; without `has_rows`, before those of a cursor."""
@@ -194,7 +181,7 @@ class Answers:
         """Return the packet after the last row."""
         warnings = 0 if outcome is None else len(outcome.warnings)
         if Capabilities.CLIENT_DEPRECATE_EOF in self._capabilities:
-            return ok_packet(self._capabilities, self._status(flags), warnings=warnings, is_end=True)
+            return make_ok(self._capabilities, self._status(flags), True, 0, 0, min(warnings, 0xFFFF))
         return packets.make_eof(self._capabilities, self._status(flags), warnings)
 
     def _separator(self) -> Iterator[bytes]:

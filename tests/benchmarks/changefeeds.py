@@ -16,6 +16,7 @@ from measuring import cpu, in_turn, options
 
 from simulator import TiCDC
 from simulator.api.server import TiCDCServer
+from simulator.changefeeds import Retention
 from simulator.serve.database import Client
 from simulator.tidb.parser.sql import parse_sql
 
@@ -33,7 +34,7 @@ def execute(server: TiCDCServer, client: Client, text: str) -> None:
 def costs(changefeeds: int, count: int) -> tuple[float, float]:
     """Return CPU seconds of SQL and of sending."""
     with TiCDC(databases=(), keep_history=False) as ticdc:
-        server = TiCDCServer(ticdc, begins_with_default=False, keeps_messages=False, keeps_history=changefeeds > 0)
+        server = TiCDCServer(ticdc, begins_with_default=False, retention=Retention(False, 0, changefeeds > 0))
         client = server.database.connect()
         execute(server, client, "USE test")
         execute(server, client, "CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20), price DECIMAL(10, 2))")
@@ -47,7 +48,7 @@ def costs(changefeeds: int, count: int) -> tuple[float, float]:
         sql = sending = 0.0
         for first in range(0, count, TOGETHER):
             sql += cpu(partial(commit, first))
-            sending += cpu(partial(server.changefeeds.follow, server.database.now_ms))
+            sending += cpu(partial(server.changefeeds.follow, server.changefeeds.now_ms))
         return sql, sending
 
 

@@ -30,7 +30,8 @@ MEMORY = """
 import time
 from simulator import TiCDC
 from simulator.api.server import TiCDCServer
-with TiCDC(databases=()) as ticdc, TiCDCServer(ticdc, port={port}):
+from simulator.serve import Access
+with TiCDC(databases=()) as ticdc, TiCDCServer(ticdc, access=Access(port={port})):
     print("MySQL clients", flush=True)
     time.sleep(3600)
 """

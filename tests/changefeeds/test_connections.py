@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import pytest
 
 from simulator import TiCDC, tso
 from simulator.api.server import TiCDCServer
+from simulator.changefeeds import Retention
+from simulator.changefeeds.served import clock_ms
 from simulator.errors import DeliveryError
 from simulator.reader.decode import RowEvent
 from simulator.reader.records import read_records
@@ -23,7 +26,7 @@ Connect = Callable[..., Any]
 
 
 def delivered(server: TiCDCServer) -> bool:
-    server.database.deliver()
+    server.changefeeds.follow()
     return False
 
 
@@ -47,10 +50,10 @@ def test_a_sink_that_hangs_holds_up_nobody(connect: Connect, tmp_path: Path, mon
 
         monkeypatch.setattr(feed.live.output, "settle", hang)
         client.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
-        server.run_in_thread(server.database.deliver)
+        server.run_in_thread(server.changefeeds.follow)
         assert hangs.wait(30)
         client.run("INSERT INTO t VALUES (2)")
-        server.run_in_thread(server.database.deliver)
+        server.run_in_thread(server.changefeeds.follow)
         rows = [event.after for event in server.events() if isinstance(event, RowEvent)]
         assert rows == [{"id": "1"}, {"id": "2"}] and feed.state == "normal"
         answers.set()
@@ -74,7 +77,10 @@ def test_what_goes_wrong_in_such_a_thread_ends_the_server(tmp_path: Path, monkey
 
 
 def test_a_kafka_that_is_not_there_is_told_when_a_changefeed_is_created() -> None:
-    with TiCDC(databases=(), kafka_timeout=1) as ticdc, TiCDCServer(ticdc, sends=True) as server:
+    with (
+        TiCDC(databases=(), kafka_timeout=1) as ticdc,
+        TiCDCServer(ticdc, sinks=replace(ticdc.sinks, sends=True)) as server,
+    ):
         with pytest.raises(DeliveryError):
             server.changefeeds.create("orders", "kafka://127.0.0.1:1/orders?protocol=canal-json&dial-timeout=1s")
         assert [feed.spec.name for feed in server.changefeeds.list()] == ["default"]
@@ -86,7 +92,8 @@ def test_kafka_gets_each_row_once_and_again_after_a_pause(kafka: str, connect: C
     uri = f"kafka://{kafka}/{topic}?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
     start_ts = tso.compose(time.time_ns() // 1_000_000)
     with TiCDC(databases=(), start_ts=start_ts) as ticdc:
-        with TiCDCServer(ticdc, real_time=True, sends=True, keeps_messages=False) as server:
+        sinks = replace(ticdc.sinks, sends=True)
+        with TiCDCServer(ticdc, clock=clock_ms, sinks=sinks, retention=Retention(messages=False)) as server:
             client, feeds = connect(server.port), server.changefeeds
             feed = feeds.create("orders", uri)
             client.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,9 @@ Connect = Callable[..., Any]
 @contextmanager
 def served(path: Path, resume: bool = True, **options: Any) -> Iterator[TiCDCServer]:
     with (
-        closing(DataDirectory(path, "v8.5.3", tso.DEFAULT_START_TS)) as data,
+        closing(DataDirectory(path, "v8.5.3", tso.DEFAULT_START_TS, resume)) as data,
         TiCDC(databases=(), start_ts=data.start_ts) as ticdc,
-        TiCDCServer(ticdc, data=data, resume=resume, begins_with_default=False, **options) as server,
+        TiCDCServer(ticdc, data=data, begins_with_default=False, sinks=replace(ticdc.sinks, **options)) as server,
     ):
         yield server
 
@@ -117,14 +118,16 @@ from contextlib import closing
 from pathlib import Path
 from simulator import TiCDC, tso
 from simulator.api.server import TiCDCServer
+from simulator.changefeeds import Retention
+from simulator.changefeeds.served import clock_ms
 from simulator.serve.data_directory import DataDirectory
 
 place, now_ts = Path(sys.argv[1]), tso.compose(time.time_ns() // 1_000_000)
 with (
-    closing(DataDirectory(place / "data", "v8.5.3", now_ts)) as data,
+    closing(DataDirectory(place / "data", "v8.5.3", now_ts, True)) as data,
     TiCDC("v8.5.3", databases=(), start_ts=data.start_ts) as ticdc,
     TiCDCServer(
-        ticdc, real_time=True, data=data, resume=True, begins_with_default=False, keeps_messages=False
+        ticdc, clock=clock_ms, data=data, begins_with_default=False, retention=Retention(messages=False)
     ) as server,
 ):
     feeds = server.changefeeds

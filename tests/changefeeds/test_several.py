@@ -11,6 +11,7 @@ import pytest
 
 from simulator import TiCDC, tso
 from simulator.api.server import ServedDatabase, TiCDCServer
+from simulator.changefeeds import Retention
 from simulator.changefeeds import history as histories
 from simulator.changefeeds.served import ServedChangefeed
 from simulator.changefeeds.spec import ChangefeedSpec
@@ -237,7 +238,7 @@ def test_too_many_bytes_of_history_are_dropped(
 
 
 def test_without_a_history_a_changefeed_begins_now(connect: Connect) -> None:
-    with TiCDC(databases=()) as ticdc, TiCDCServer(ticdc, keeps_history=False) as server:
+    with TiCDC(databases=()) as ticdc, TiCDCServer(ticdc, retention=Retention(commits=False)) as server:
         client, feeds = connect(server.port), server.changefeeds
         client.run(
             "CREATE TABLE item (id INT PRIMARY KEY)", "INSERT INTO item VALUES (1)", "INSERT INTO item VALUES (2)"
@@ -267,14 +268,14 @@ def test_faults_watermarks_and_time_name_a_changefeed_or_concern_all(server: TiC
 
 
 def test_a_blackhole_shows_what_it_drops() -> None:
-    with TiCDC(databases=()) as ticdc, TiCDCServer(ticdc, most_shown=3, keeps_messages=False) as server:
+    with TiCDC(databases=()) as ticdc, TiCDCServer(ticdc, retention=Retention(False, 3)) as server:
         feed = server.changefeeds.create("nothing", "blackhole://?protocol=canal-json")
         server.create_database("shop")
         changes = []
         server.changefeeds.subscribe(lambda: changes.append(feed.sent.next_number))
         for name in "abcde":
             server.run_in_thread(partial(execute, server, f"CREATE TABLE shop.{name} (id INT PRIMARY KEY)"))
-        server.run_in_thread(server.database.deliver)
+        server.run_in_thread(server.changefeeds.follow)
         assert changes[-1] == feed.sent.next_number >= 5
         shown = feed.sent.since(0)
         assert [number for number, _ in shown] == [*range(feed.sent.next_number - 3, feed.sent.next_number)]
@@ -315,7 +316,7 @@ def test_ten_changefeeds_and_a_thousand_transactions(server: TiCDCServer) -> Non
     for number in range(1000):
         execute(server, f"INSERT INTO test.item VALUES ({number})")
         if number % 100 == 99:
-            server.run_in_thread(server.database.deliver)
+            server.run_in_thread(server.changefeeds.follow)
     every = [{event.commit_ts: event.after for event in feed.events() if isinstance(event, RowEvent)} for feed in feeds]
     assert every == [every[0]] * 10 and [int(str((row or {})["id"])) for row in every[0].values()] == [*range(1000)]
 

@@ -23,8 +23,10 @@ from cryptography.x509.oid import NameOID
 
 from simulator import TiCDC, tso
 from simulator.api.server import ServedDatabase, TiCDCServer
+from simulator.changefeeds.served import clock_ms
 from simulator.errors import DeliveryError, EncodeError, UserError
 from simulator.reader.decode import RowEvent
+from simulator.serve import Access
 from simulator.serve.data_directory import DataDirectory
 
 Connect = Callable[..., Any]
@@ -44,7 +46,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 def guarded(request: pytest.FixtureRequest) -> Iterator[TiCDCServer]:
     with TiCDC(databases=()) as ticdc:
         passwords = {"root": "", "ann": "pen & ink"}
-        with TiCDCServer(ticdc, passwords=passwords, authentication=request.param) as server:
+        with TiCDCServer(ticdc, access=Access(passwords=passwords, authentication=request.param)) as server:
             yield server
 
 
@@ -78,7 +80,7 @@ def test_a_password_is_checked_over_tls(tmp_path: Path, connect: Connect) -> Non
     context.load_cert_chain(certificate)
     with (
         TiCDC(databases=()) as ticdc,
-        TiCDCServer(ticdc, passwords={"ann": "pen"}, authentication="caching_sha2_password", ssl=context) as server,
+        TiCDCServer(ticdc, access=Access("127.0.0.1", 0, {"ann": "pen"}, "caching_sha2_password", context)) as server,
     ):
         tls = {"ca": str(certificate), "check_hostname": False}
         client = connect(server.port, user="ann", password="pen", ssl=tls, ssl_disabled=False)
@@ -139,7 +141,7 @@ def test_a_port_in_use_is_told(ticdc_server: ServedDatabase) -> None:
     port = ticdc_server.port
     words = f"--port {port}: 127.0.0.1:{port} cannot be listened on: Address already in use"
     with TiCDC(databases=()) as ticdc, pytest.raises(UserError, match=words):
-        TiCDCServer(ticdc, port=port).start()
+        TiCDCServer(ticdc, access=Access(port=port)).start()
 
 
 def test_the_data_directory_must_be_writable(tmp_path: Path) -> None:
@@ -159,7 +161,7 @@ class Reconnecting(TiCDC):
 def test_a_kafka_that_is_gone_is_told_once(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     with Reconnecting(databases=(), start_ts=tso.compose(time.time_ns() // 1_000_000)) as ticdc:
-        with TiCDCServer(ticdc, real_time=True, tell=told.append) as server:
+        with TiCDCServer(ticdc, clock=clock_ms, tell=told.append) as server:
             tried = threading.Event()
 
             def fail() -> None:
@@ -196,8 +198,8 @@ def test_without_kafka_commits_wait_or_fail(connect: Connect, monkeypatch: pytes
 
             monkeypatch.setattr(output, "settle", fail)
             client.run("INSERT INTO t VALUES (1)")
-            server.run_in_thread(server.database.deliver)
-            assert str(server.database.failure) == "Kafka does not answer"
+            server.run_in_thread(server.changefeeds.follow)
+            assert str(server.changefeeds.failure) == "Kafka does not answer"
             if refuses:
                 error = client.error("INSERT INTO t VALUES (2)")
                 assert "the changefeed cannot send this commit, which is rolled back" in error[1]
@@ -207,8 +209,8 @@ def test_without_kafka_commits_wait_or_fail(connect: Connect, monkeypatch: pytes
                 waiting.start()
                 time.sleep(0.3)
                 assert waiting.is_alive() and server.rows("test.t") == [{"id": 1}]
-            while server.database.failure is not None:
-                server.run_in_thread(server.database.deliver)
+            while server.changefeeds.failure is not None:
+                server.run_in_thread(server.changefeeds.follow)
             if refuses:
                 client.run("INSERT INTO t VALUES (2)")
             else:
@@ -225,8 +227,8 @@ def test_a_changefeed_that_stops_refuses_later_commits(connect: Connect) -> None
         client = connect(server.port)
         client.run("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(1000))", "INSERT INTO t VALUES (1, 'short')")
         client.run("INSERT INTO t VALUES (2, REPEAT('x', 900))")
-        server.run_in_thread(server.database.deliver)
-        assert isinstance(server.database.failure, EncodeError)
+        server.run_in_thread(server.changefeeds.follow)
+        assert isinstance(server.changefeeds.failure, EncodeError)
         _, text = client.error("INSERT INTO t VALUES (3, 'short')")
         assert "the changefeed cannot send this commit" in text and "ErrMessageTooLarge" in text
         assert client.run("SELECT id FROM t") == ((1,), (2,))

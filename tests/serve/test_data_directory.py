@@ -28,9 +28,9 @@ def served(tmp_path: Path, connect: Callable[..., Any]) -> Served:
     @contextmanager
     def server_and_client(resume: bool = False, release: str = "v8.5.3") -> Iterator[tuple[TiCDCServer, Any]]:
         with (
-            closing(DataDirectory(tmp_path / "data", release, START_TS)) as data,
+            closing(DataDirectory(tmp_path / "data", release, START_TS, resume)) as data,
             TiCDC(release, databases=(), start_ts=data.start_ts) as ticdc,
-            TiCDCServer(ticdc, data=data, resume=resume) as server,
+            TiCDCServer(ticdc, data=data) as server,
         ):
             client = connect(server.port)
             yield server, client

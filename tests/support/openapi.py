@@ -10,13 +10,15 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from simulator import tso
 from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC
+from simulator.changefeeds import Retention
+from simulator.changefeeds.served import clock_ms
 from simulator.openapi import HttpServer, application
 from simulator.page import Page
 from support.served import Client
@@ -69,7 +71,8 @@ class Api:
 @contextmanager
 def serving(release: str = "v8.5.3", **options: Any) -> Iterator[Api]:
     """A TiDB with the API, whose changefeeds may write no files, as with `serve`; `options` are those of `TiCDC`."""
-    with TiCDC(release, **options) as ticdc, TiCDCServer(ticdc, storages=()) as served, ExitStack() as stack:
+    with TiCDC(release, **options) as ticdc, ExitStack() as stack:
+        served = stack.enter_context(TiCDCServer(ticdc, sinks=replace(ticdc.sinks, storages=())))
         server = HttpServer(application(served)).start()
         stack.callback(server.close)
         yield Api(served, server)
@@ -89,7 +92,12 @@ class Served:
         self._ticdc = TiCDC(
             release, assumed_uri=sink_uri, start_ts=tso.compose(now_ms - 1), databases=(), keep_history=False, **options
         )
-        self.tidb = TiCDCServer(self._ticdc, real_time=True, most_shown=20_000, storages=())
+        self.tidb = TiCDCServer(
+            self._ticdc,
+            clock=clock_ms,
+            sinks=replace(self._ticdc.sinks, storages=()),
+            retention=Retention(shown=20_000),
+        )
         self._page = Page(self.tidb)
         self._http = HttpServer(application(self.tidb, self._page.routes))
         self.url, self.host = self._http.url, f"127.0.0.1:{self._http.port}"
