@@ -170,19 +170,19 @@ def ticdc_broker() -> Iterator[str]:
     if os.environ.get(KAFKA):
         yield os.environ[KAFKA]
         return
-    from simulator.broker import server
-    from simulator.broker.processes import free_port
+    from simulator import broker
+    from simulator.broker.java import free_port
     from simulator.errors import SimulatorError
 
     directory = Path(tempfile.mkdtemp(prefix="ticdc-sim-kafka-"))
     try:
         try:
-            address = server.start(free_port(), directory)
+            address = broker.start(free_port(), directory)
         except SimulatorError as error:
             (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no Kafka for the test: {error}")
         yield address
     finally:
-        server.stop(directory)
+        broker.stop(directory)
         shutil.rmtree(directory, ignore_errors=True)
 
 

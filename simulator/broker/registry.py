@@ -11,14 +11,20 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from simulator.broker import processes
-from simulator.broker.jars import fetch_archive, find_java
-from simulator.broker.processes import Server, ServerKind
-from simulator.broker.server import default_directory
+from simulator.broker import default_directory
+from simulator.broker.java import Server, ServerKind, choose_port, fetch_archive, find_java
 from simulator.errors import UserError
 
 APICURIO = "2.6.13.Final"
 ARTIFACT = "apicurio-registry-app"
+
+IVY_FILE = f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+<info organisation="local" module="archive"/><dependencies>
+<dependency org="io.apicurio" name="{ARTIFACT}" rev="{APICURIO}" conf="default" transitive="false">
+<artifact name="{ARTIFACT}" type="tar.gz" ext="tar.gz" m:classifier="all"/></dependency>
+</dependencies></ivy-module>
+"""
+
 API = "/apis/ccompat/v7"
 ROOT_ARTIFACT = "/apis/registry/v2/groups/ticdc/artifacts"
 PORT = 8081
@@ -42,7 +48,7 @@ def start(port: int | None = None, directory: Path | None = None) -> str:
                 "or give another directory"
             )
         return running.address
-    number = processes.choose_port(port, PORT)
+    number = choose_port(port, PORT)
     java = find_java("the schema registry")
     program = fetch_program(java)
     home.mkdir(parents=True, exist_ok=True)
@@ -62,8 +68,7 @@ def start(port: int | None = None, directory: Path | None = None) -> str:
 
 def fetch_program(java_program: str) -> Path:
     """Return the directory of Apicurio Registry, downloaded if missing (142 MB); raise UserError if that fails."""
-    name, what = f"apicurio-{APICURIO}", f"Apicurio Registry {APICURIO}"
-    return fetch_archive(java_program, name, what, "io.apicurio", ARTIFACT, APICURIO)
+    return fetch_archive(java_program, f"apicurio-{APICURIO}", f"Apicurio Registry {APICURIO}", IVY_FILE)
 
 
 def status(directory: Path | None = None) -> Server | None:

@@ -30,12 +30,12 @@ def broker() -> None:
 @DIRECTORY
 def start(port: int | None, registry: bool, registry_port: int | None, directory: Path | None) -> None:
     """Start it; the first time Kafka itself is fetched from Maven Central (44 MB)."""
+    from simulator import broker as kafka
     from simulator.broker import registry as registries
-    from simulator.broker import server
 
     if registry_port is not None and not registry:
         raise UserError("--registry-port is the port of a schema registry: give --registry, too")
-    address = server.start(port, directory)
+    address = kafka.start(port, directory)
     show_lines([f"Kafka serves {address}; sink-uri: kafka://{address}/<topic>?protocol=open-protocol"])
     if registry:
         url = registries.start(registry_port, directory)
@@ -50,20 +50,22 @@ def start(port: int | None, registry: bool, registry_port: int | None, directory
 @DIRECTORY
 def stop(directory: Path | None) -> None:
     """Stop it and its schema registry; topics and schemas stay for the next start."""
-    from simulator.broker import registry, server
+    from simulator import broker as kafka
+    from simulator.broker import registry
 
     if registry.stop(directory):
         show_lines(["the schema registry is stopped"])
-    show_lines(["stopped" if server.stop(directory) else "no broker was running"])
+    show_lines(["stopped" if kafka.stop(directory) else "no broker was running"])
 
 
 @broker.command()
 @DIRECTORY
 def status(directory: Path | None) -> None:
     """Say whether it runs, and where."""
-    from simulator.broker import registry, server
+    from simulator import broker as kafka
+    from simulator.broker import registry
 
-    running, schemas = server.status(directory), registry.status(directory)
+    running, schemas = kafka.status(directory), registry.status(directory)
     if running is None:
         raise UserError("no broker is running; start one with: ticdc-sim broker start")
     show_lines([f"running on {running.address}, pid {running.pid}, data in {running.directory}"])

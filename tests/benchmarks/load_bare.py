@@ -23,8 +23,8 @@ from kafka.future import Future
 from load import Course, epoch
 from measuring import SIX, SPREAD
 
-from simulator.broker import jars
-from simulator.broker.jars import find_java
+from simulator.broker import KAFKA
+from simulator.broker.java import fetch_jars, find_java
 from simulator.load.sender import window_messages
 from simulator.sinks.kafka import KafkaSettings, producers
 from simulator.sinks.kafka.confluent import LOG, options
@@ -44,7 +44,7 @@ WARM = 2.0
 """Seconds that are not counted."""
 
 TOOLS = f"""<ivy-module version="2.0"><info organisation="local" module="kafka-tools"/><dependencies>
-<dependency org="org.apache.kafka" name="kafka-tools" rev="{jars.KAFKA}" conf="default"/>
+<dependency org="org.apache.kafka" name="kafka-tools" rev="{KAFKA}" conf="default"/>
 <dependency org="org.apache.logging.log4j" name="log4j-slf4j-impl" rev="2.25.4" conf="default"/>
 </dependencies></ivy-module>
 """
@@ -156,7 +156,7 @@ def performance(settings: KafkaSettings, topic: str, record_bytes: int, seconds:
 
 def _performed(settings: KafkaSettings, topic: str, record_bytes: int, records: int) -> float:
     java = find_java("Kafka")
-    tools = jars.fetch_jars(java, f"kafka-tools-{jars.KAFKA}", f"the tools of Apache Kafka {jars.KAFKA}", TOOLS)
+    tools = fetch_jars(java, f"kafka-tools-{KAFKA}", f"the tools of Apache Kafka {KAFKA}", TOOLS)
     given = {
         "acks": "all",
         "enable.idempotence": "true",

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from measuring import KEPT, PROGRAM, SIX, SPREAD, Look, kafka, options, ran, uri
 
-from simulator.broker.processes import free_port
+from simulator.broker.java import free_port
 
 LOOK = 5.0
 """Seconds between two looks."""

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from simulator import releases
-from simulator.broker import server
-from simulator.broker.processes import free_port
+from simulator import broker, releases
+from simulator.broker.java import free_port
 from simulator.engines.work import Engine
 from simulator.run import plan, scenario
 from simulator.run.checkpoint import CheckpointWriter
@@ -111,16 +110,16 @@ KEPT = {
 
 
 @contextmanager
-def kafka(properties: Mapping[str, str] | None = None) -> Iterator[server.Server]:
+def kafka(properties: Mapping[str, str] | None = None) -> Iterator[broker.Server]:
     """A Kafka of one's own."""
     with tempfile.TemporaryDirectory(prefix="bench-kafka-") as name:
-        server.start(free_port(), Path(name), properties)
+        broker.start(free_port(), Path(name), properties)
         try:
-            served = server.status(Path(name))
+            served = broker.status(Path(name))
             assert served is not None, "it has just been started"
             yield served
         finally:
-            server.stop(Path(name))
+            broker.stop(Path(name))
 
 
 def uri(address: str, topic: str, protocol: str = "canal-json", partitions: int = PARTITIONS) -> str:

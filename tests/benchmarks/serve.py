@@ -22,7 +22,7 @@ import mysql.connector
 import pymysql
 from measuring import cpu_seconds, options
 
-from simulator.broker.processes import free_port
+from simulator.broker.java import free_port
 
 BULK = 1_000
 

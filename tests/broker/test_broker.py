@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from support.playing import error_of
 
-from simulator.broker import jars as broker_jars
-from simulator.broker import server as broker
-from simulator.broker.processes import free_port
+from simulator import broker
+from simulator.broker import java as broker_java
+from simulator.broker.java import free_port
 from simulator.errors import UserError
 from simulator.sinks.kafka.admin import is_answering
 
@@ -125,8 +125,8 @@ def test_jars_that_cannot_be_fetched_leave_one_line_alone(tmp_path: Path, monkey
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     with pytest.raises(UserError, match="could not be fetched from Maven Central: WARN: UNRESOLVED DEPENDENCIES$"):
-        broker_jars.kafka_jars(str(java))
-    assert [] == list(broker_jars.cache_directory().iterdir())
+        broker.kafka_jars(str(java))
+    assert [] == list(broker_java.cache_directory().iterdir())
 
 
 def test_free_ports_are_below_the_ephemeral_range() -> None:

@@ -13,7 +13,7 @@ from support.playing import error_of
 
 from simulator import TiCDC
 from simulator.broker import registry
-from simulator.broker.processes import free_port
+from simulator.broker.java import free_port
 from simulator.errors import EncodeError, UserError
 from simulator.reader.decode import RowEvent, decode
 from simulator.sinks.schema_registry import ConfluentRegistry, RegistrySchemas

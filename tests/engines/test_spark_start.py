@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.broker.jars import find_java
+from simulator.broker.java import find_java
 from simulator.cli.load import command as load_options
 from simulator.engines.spark.calls import chosen_master
 from simulator.engines.spark.driver_host import spark_defaults

@@ -22,9 +22,8 @@ from support.cut_short import NOWHERE, RUN, commit_ts, held, require_true
 from support.playing import play
 from support.processes import children, end_within, errors, kill, started, wait_for_stage, wait_until
 
-from simulator import signals
-from simulator.broker import server as broker
-from simulator.broker.processes import free_port
+from simulator import broker, signals
+from simulator.broker.java import free_port
 from simulator.engines import in_process
 from simulator.reader import truth_metadata
 from simulator.reader.records import Record

@@ -22,8 +22,7 @@ from support.loads import PLAN, Run
 from support.playing import BY_KEY, play
 from support.processes import started, wait_until
 
-from simulator import tso
-from simulator.broker import server as broker
+from simulator import broker, tso
 from simulator.load.epochs import Pace, Window
 from simulator.load.feed import Feed
 from simulator.load.statistics import SentWindow

@@ -24,10 +24,8 @@ from cryptography.hazmat.primitives import serialization
 from support.kafka_fixture import require_kafka_jars
 from support.scripted_servers import Answer, granted, identity_provider, unsigned
 
-from simulator.broker import jars as broker_jars
-from simulator.broker.jars import find_java
-from simulator.broker.processes import READY_WITHIN, free_port
-from simulator.broker.server import properties
+from simulator.broker import kafka_jars, properties
+from simulator.broker.java import READY_WITHIN, find_java, free_port
 from simulator.cli import run
 from simulator.errors import DeliveryError
 from simulator.run import outputs
@@ -95,7 +93,7 @@ class Secured:
     @contextmanager
     def running(self) -> Iterator[Secured]:
         java = find_java("Kafka")
-        command = [java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{broker_jars.kafka_jars(java)}/*"]
+        command = [java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{kafka_jars(java)}/*"]
         format = ["kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", "server.properties"]
         for mechanism in MECHANISMS[1:]:
             format += ["--add-scram", f'{mechanism}=[name="{USER}",password="{PASSWORD}"]']

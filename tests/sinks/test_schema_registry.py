@@ -13,7 +13,7 @@ from support.playing import error_of, output_of
 from support.scripted_servers import Registry, serve_registry
 
 from simulator import TiCDC
-from simulator.broker.processes import free_port
+from simulator.broker.java import free_port
 from simulator.errors import DeliveryError, EncodeError, UserError
 from simulator.releases import find
 from simulator.sinks import schema_registry

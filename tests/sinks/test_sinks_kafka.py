@@ -25,8 +25,8 @@ from kafka.structs import OffsetAndMetadata, TopicPartition
 from support.kafka_fixture import served, start_broker
 from support.playing import play
 
-from simulator.broker import server as broker
-from simulator.broker.processes import free_port
+from simulator import broker
+from simulator.broker.java import free_port
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
 from simulator.sinks.kafka import KafkaSettings

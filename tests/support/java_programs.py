@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from simulator import Message
-from simulator.broker import jars as broker_jars
-from simulator.broker.jars import find_java
+from simulator.broker import java as broker_java
+from simulator.broker.java import find_java
 from simulator.tidb.model.table import Column, Table, visible_columns
 from support.kafka_fixture import skipped_without_network
 
@@ -63,7 +63,7 @@ def java_process(program: str, ivy_file: str, name: str, what: str) -> Iterator[
     with tempfile.TemporaryDirectory(prefix="ticdc-sim-java-") as directory:
         with skipped_without_network():
             java = find_java(what)
-            jars = broker_jars.fetch_jars(java, name, what, (SOURCES / ivy_file).read_text("ascii"))
+            jars = broker_java.fetch_jars(java, name, what, (SOURCES / ivy_file).read_text("ascii"))
         process = JavaProcess(java, jars, Path(directory), program)
         yield process
         process.close()

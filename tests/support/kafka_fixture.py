@@ -13,11 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from simulator.broker import jars as broker_jars
+from simulator import broker
 from simulator.broker import registry
-from simulator.broker import server as broker
-from simulator.broker.jars import find_java
-from simulator.broker.processes import free_port
+from simulator.broker.java import find_java, free_port
 from simulator.errors import UserError
 
 with warnings.catch_warnings():
@@ -37,7 +35,7 @@ def skipped_without_network() -> Iterator[None]:
 
 def require_kafka_jars() -> None:
     with skipped_without_network():
-        broker_jars.kafka_jars(find_java("Kafka"))
+        broker.kafka_jars(find_java("Kafka"))
 
 
 def require_registry() -> None:

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.broker.jars import cache_directory, find_java
-from simulator.broker.processes import free_port
+from simulator.broker.java import cache_directory, find_java, free_port
 from support.processes import kill, living, members
 
 LIBRARIES = Path(pytest.__file__).parent.parent

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyspark
 
-from simulator.broker.jars import cache_directory
+from simulator.broker.java import cache_directory
 from simulator.engines.spark.driver_host import conf_directory, spark_defaults
 
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"

@@ -24,7 +24,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from simulator import signals
-from simulator.broker.jars import find_java
+from simulator.broker.java import find_java
 from simulator.engines.spark import class_data, internals
 from simulator.engines.spark.driver_host import driver_host, is_local, spark_defaults
 from simulator.engines.spark.failures import DEATH_WITHIN, SPARK_ERRORS, java_death, unwrap_errors

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from support.processes import kill, members
 
-from simulator.broker.jars import find_java, kafka_jars
-from simulator.broker.processes import free_port
-from simulator.broker.server import properties
+from simulator.broker import kafka_jars, properties
+from simulator.broker.java import find_java, free_port
 from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import admin_client, is_answering
 from simulator.sinks.kafka.library import KafkaError

@@ -13,7 +13,7 @@ from support.processes import kill, members
 from support.spark_cluster import end, executors, start_master, start_worker, wait_for, without_us
 
 from cluster.brokers import Brokers
-from simulator.broker.processes import free_port
+from simulator.broker.java import free_port
 
 BROKERS = 3
 
