@@ -24,7 +24,7 @@ from pathlib import Path
 
 from simulator import signals
 from simulator.errors import DeliveryError, UserError
-from simulator.sinks.files import staging
+from simulator.sinks import staging
 
 JAVA_MINIMUM = 17
 """The minimum version of Kafka 4's brokers, and of Spark 4."""

@@ -32,8 +32,8 @@ from simulator.run.plan import Plan
 from simulator.run.scenario import Scenario
 from simulator.settings import AUTO, IN_PROCESS, ON_SPARK, Settings, merged
 from simulator.signals import Stopped, defer_signals
-from simulator.sinks import claim_check
 from simulator.sinks.console import ConsoleServer
+from simulator.sinks.external_storage import require_claim_checks_writable
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.codecs.schema_registry import SchemaManager
@@ -84,7 +84,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     truth_request.check()
     _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
-        claim_check.require_writable(changefeed.codec.claim_check_storage_uri)
+        require_claim_checks_writable(changefeed.codec.claim_check_storage_uri)
     master = _master(options["master"], planned)
     place = driver_host(master)
     with ExitStack() as stack:

@@ -40,7 +40,7 @@ from simulator.load.sender import WindowSender
 from simulator.load.windows import table_destinations
 from simulator.signals import StopRequest
 from simulator.sinks import SINKS
-from simulator.sinks.files import FileSettings, directory
+from simulator.sinks.files import FileSettings, sizes, truncate_to
 
 POLL_SECONDS = 0.5
 """Seconds between two checks for a stop request."""
@@ -182,7 +182,7 @@ class WindowServer:
         if self._window is not None:
             self._retried += 1
             if (files := _file_settings(self._window)) is not None:
-                directory.truncate_to(files, self._file_sizes)
+                truncate_to(files, self._file_sizes)
         return SendingJob(self._server.driver, self._attempt, tasks)
 
     def end_job(self) -> None:
@@ -257,7 +257,7 @@ class WindowServer:
                 self._window = self._feed.next()
                 self.over = self._window is None
                 if self._window is not None and (files := _file_settings(self._window)) is not None:
-                    self._file_sizes = directory.sizes(files)
+                    self._file_sizes = sizes(files)
         except BaseException as error:
             self.error = error
             raise

@@ -21,9 +21,9 @@ from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl, Wat
 from simulator.errors import DeliveryError
 from simulator.releases import Release
 from simulator.run.plan import Plan
-from simulator.sinks import SINKS, claim_check
-from simulator.sinks.external_storage import ExternalStorage, NotWritable
-from simulator.sinks.files.directory import begin, commit, discard, empty, write_schemas
+from simulator.sinks import SINKS
+from simulator.sinks.external_storage import ExternalStorage, NotWritable, absolute_uri
+from simulator.sinks.files import begin, commit, discard, empty, write_schemas
 from simulator.sinks.kafka import KafkaSettings, of_changefeed
 from simulator.sinks.memory import MemorySink, Message, MultiSink
 from simulator.sinks.records import Sink, require_delivered
@@ -294,7 +294,7 @@ class StorageOutput(Output):
         self._tables: list[StoredTable] = []
         super().__init__(changefeed, "storage", StorageSettings(self.storage, release, extension, self._tables))
         try:
-            ExternalStorage(self.storage.uri, "sink-uri").require_writable("sink-uri")
+            ExternalStorage(self.storage.uri, "sink-uri").require_writable()
         except NotWritable as error:
             raise DeliveryError(*error.args) from error
 
@@ -343,7 +343,7 @@ class StorageOutput(Output):
 def kafka_settings(changefeed: Changefeed, **chosen: Any) -> KafkaSettings:
     """Return the settings of the Kafka sink, with the chosen fields; paths of TLS files become absolute."""
     settings = of_changefeed(changefeed.kafka)
-    ca, cert, key = map(claim_check.absolute, (settings.tls.ca, settings.tls.cert, settings.tls.key))
+    ca, cert, key = map(absolute_uri, (settings.tls.ca, settings.tls.cert, settings.tls.key))
     return replace(
         settings,
         tls=replace(settings.tls, ca=ca, cert=cert, key=key),
@@ -355,7 +355,7 @@ def kafka_settings(changefeed: Changefeed, **chosen: Any) -> KafkaSettings:
 def codec_options(changefeed: Changefeed) -> CodecOptions:
     """Return the codec's options with an absolute claim-check path, as tasks may run in other directories."""
     codec = changefeed.codec
-    return replace(codec, claim_check_storage_uri=claim_check.absolute(codec.claim_check_storage_uri))
+    return replace(codec, claim_check_storage_uri=absolute_uri(codec.claim_check_storage_uri))
 
 
 def _registered(changefeed: Changefeed) -> SchemaManager:

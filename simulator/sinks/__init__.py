@@ -15,8 +15,8 @@ from simulator.sinks.records import Sink
 SINKS = Registry[Callable[..., Sink]](
     {
         "kafka": "simulator.sinks.kafka.sink:KafkaSink",
-        "jsonl": "simulator.sinks.files.formats:JsonLines",
-        "parquet": "simulator.sinks.files.formats:ParquetFiles",
+        "jsonl": "simulator.sinks.files:JsonLines",
+        "parquet": "simulator.sinks.files:ParquetFiles",
         "console": "simulator.sinks.console:ConsoleSink",
         "storage": "simulator.sinks.storage:StorageSink",
         "memory": "simulator.sinks.memory:MemorySink",

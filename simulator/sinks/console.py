@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from simulator.channel import LOOPBACK, DriverAddress, DriverHost, TaskServer
 from simulator.errors import DeliveryError
-from simulator.sinks.files.formats import SCHEMA, table
+from simulator.sinks.files import SCHEMA, table
 from simulator.sinks.memory import SynchronousSink
 from simulator.sinks.records import DeliveryReport, PartitionRecords, Records, WaitListener, ignore_waiting
 

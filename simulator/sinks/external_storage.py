@@ -1,4 +1,4 @@
-"""Directories in which files are stored: of this machine, on S3, or at any URI that fsspec opens.
+"""Directories in which files are stored: of this machine, on S3, or at any URI that fsspec opens; claim-check's files in one.
 
 A file appears whole or not at all: it is written under another name first if the storage does not write atomically.
 Parameters of a URI are those of TiCDC (tidb: br/pkg/storage/parse.go).
@@ -6,19 +6,23 @@ Parameters of a URI are those of TiCDC (tidb: br/pkg/storage/parse.go).
 
 from __future__ import annotations
 
+import errno
 import os
 import posixpath
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
 
 from simulator import limits
-from simulator.errors import UserError, uri_without_secrets
+from simulator.errors import DeliveryError, UserError, uri_without_secrets
 from simulator.files import file_system, has_driver, open_file
+
+if TYPE_CHECKING:
+    from simulator.ticdc.codecs import StoredFile
 
 ACCEPTED = "file:///directory, s3://bucket/prefix, gs://bucket/prefix, azure://container/prefix, or what fsspec opens"
 
@@ -47,7 +51,7 @@ class ExternalStorage:
 
     def __init__(self, uri: str, setting: str) -> None:
         """Open a URI or path; `setting` is its name in errors. Raises UserError, one line."""
-        self.shown = uri_without_secrets(uri)
+        self.shown, self._setting = uri_without_secrets(uri), setting
         parts = urlsplit(uri)
         scheme = FSSPEC_SCHEMES.get(parts.scheme, parts.scheme)
         parameters = dict(parse_qsl(parts.query.replace("+", "%2B")))
@@ -119,14 +123,14 @@ class ExternalStorage:
             listed = (entry for entry in self._driver.find(self._root, detail=True).values() if entry)
         yield from ((entry["name"].removeprefix(root), int(entry["size"] or 0)) for entry in listed)
 
-    def require_writable(self, setting: str) -> None:
+    def require_writable(self) -> None:
         """Write and remove a small file; raise NotWritable, one line, if that fails."""
         probe = f".ticdc-sim-{uuid.uuid4()}"
         try:
             self.write(probe, [b"probe"])
             self._driver.rm_file(self._path(probe))
         except Exception as error:  # each driver has errors of its own
-            raise NotWritable(f"{setting} {self.shown} cannot be written to: {reason(error)}") from error
+            raise NotWritable(f"{self._setting} {self.shown} cannot be written to: {reason(error)}") from error
 
     def _path(self, name: str) -> str:
         if posixpath.normpath(name).startswith(("/", "../")):
@@ -146,3 +150,52 @@ def reason(error: Exception) -> str:
     """Return an error of a driver on one line."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
     return text.splitlines()[0]
+
+
+CLAIM_CHECKS = "claim-check-storage-uri"
+
+
+def absolute_uri(uri: str) -> str:
+    """Return a URI or path that is valid in another working directory, such as a worker's; empty stays empty."""
+    return os.path.abspath(uri) if uri and not urlsplit(uri).scheme else uri
+
+
+def require_claim_checks_writable(uri: str) -> None:
+    """Write and remove a small file; raise UserError, one line, if that fails."""
+    ExternalStorage(uri, CLAIM_CHECKS).require_writable()
+
+
+def write_claim_checks(uri: str, files: Iterable[StoredFile]) -> None:
+    """Store the files, replacing existing ones; raise DeliveryError, one line."""
+    storage: ExternalStorage | None = None
+    for file in files:
+        try:
+            storage = storage or ExternalStorage(uri, CLAIM_CHECKS)
+            storage.write(file.name, [file.content])
+        except Exception as error:  # each driver has errors of its own
+            where = f"{CLAIM_CHECKS} {uri_without_secrets(uri)}"
+            raise DeliveryError(f"{where}: {file.name} cannot be written: {reason(error)}") from error
+
+
+def read_claim_check(location: str, uri: str = "") -> bytes:
+    """Return the content of the file at a location; raise UserError, one line.
+
+    It is opened with user and parameters of the storage's `uri`. A location that is only a name is a file in that
+    storage.
+    """
+    if "://" not in location and not uri:
+        raise UserError(f"{location} cannot be read: it is the name of a file in a storage, which is not given")
+    user, at, _ = urlsplit(uri).netloc.rpartition("@")
+    if "://" in location:
+        root, _, name = location.rpartition("/")
+        root = root.replace("://", f"://{user}{at}", 1)
+    else:
+        root, name = uri.partition("?")[0], location
+    storage = ExternalStorage(f"{root}?{urlsplit(uri).query}", CLAIM_CHECKS)
+    try:
+        data = storage.read(name)
+    except Exception as error:  # each driver has errors of its own
+        raise UserError(f"{location} cannot be read: {reason(error)}") from error
+    if data is None:
+        raise UserError(f"{location} cannot be read: {os.strerror(errno.ENOENT)}")
+    return data

@@ -138,7 +138,7 @@ def test_a_plan_is_printed_as_it_is() -> None:
 
 @pytest.mark.slow
 def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "find_spec", lambda name: None)
+    monkeypatch.setattr(kafka_library, "find_spec", lambda name: None)
     code, _, lines = said(*LOAD, "plan.toml", "--driver", "confluent", "--checkpoint", "stands")
     assert (code, lines[-1]) == (
         2,
@@ -151,7 +151,7 @@ def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(monkey
 def test_another_version_of_kafka_python_is_one_line_with_what_installs_the_right_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connect, "version", lambda name: "3.0.13")
+    monkeypatch.setattr(kafka_library, "version", lambda name: "3.0.13")
     code, _, lines = said(*LOAD, "plan.toml", "--checkpoint", "stands")
     assert (code, lines[-1]) == (
         2,
@@ -202,7 +202,7 @@ def test_what_is_not_there_from_the_start_is_called_empty(plan: Path) -> None:
 
 SIGNALLED_TWICE = """
 import signal
-from simulator.sinks.files.formats import JsonLines
+from simulator.sinks.files import JsonLines
 deliver = JsonLines._deliver
 def delivered(*given):
     deliver(*given)

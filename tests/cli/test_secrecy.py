@@ -12,7 +12,7 @@ from support.playing import play, said
 
 from simulator.errors import mask_secrets, uri_without_secrets
 from simulator.reader.truth_metadata import hide_secrets
-from simulator.sinks import claim_check as claim_check_files
+from simulator.sinks.external_storage import read_claim_check, write_claim_checks
 from simulator.ticdc.codecs import large_messages
 from simulator.ticdc.codecs.row_changes import StoredFile
 
@@ -186,7 +186,7 @@ def test_no_secret_is_said(arguments: list[str], folder: Path, monkeypatch: pyte
 def test_the_address_of_a_stored_message_holds_no_password() -> None:
     """It stands in messages; who has the storage's own URI reads the file."""
     uri = f"memory://u:{HUSH}@h/claims?account-key={HUSH}"
-    claim_check_files.write(uri, [StoredFile("a.json", b"{}")])
+    write_claim_checks(uri, [StoredFile("a.json", b"{}")])
     location = f"{large_messages.storage_uri(uri)}/a.json"
 
-    assert ("memory://h/claims/a.json", b"{}") == (location, claim_check_files.read(location, uri))
+    assert ("memory://h/claims/a.json", b"{}") == (location, read_claim_check(location, uri))

@@ -12,7 +12,7 @@ from support.mutants import Protocol, changed, field_changes, record, verdict
 from support.playing import play
 
 from simulator.reader.verify.verification import RIGHT
-from simulator.sinks.files.directory import SCHEMAS
+from simulator.sinks.files import SCHEMAS
 
 pytestmark = pytest.mark.slow
 

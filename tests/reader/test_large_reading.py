@@ -21,7 +21,7 @@ from simulator.reader.decode.batches import StreamDecoder
 from simulator.reader.events import RECORD_SCHEMA
 from simulator.reader.records import Record
 from simulator.releases import V8_5
-from simulator.sinks import claim_check
+from simulator.sinks.external_storage import read_claim_check, write_claim_checks
 from simulator.ticdc import changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.tidb.ddl.table_definitions import create_table
@@ -35,7 +35,7 @@ def sent(options: CodecOptions, *changes: Change) -> list[Record]:
     """Messages of the changes; what claim-check stores is stored."""
     codec = CODECS[options.protocol]
     encoded = codec.encode(rows(TABLE, changes), options, V8_5)
-    claim_check.write(options.claim_check_storage_uri, encoded.files)
+    write_claim_checks(options.claim_check_storage_uri, encoded.files)
     framed = codec.frame(encoded, np.arange(len(changes)), options, V8_5)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     return [
@@ -116,7 +116,7 @@ def test_a_stored_message_completes_its_row(protocol: str, compression: str, raw
     (record,), (expected,) = sent(claim, change), sent(plain, change)
     (event,) = decode(record.key, record.value)
     assert isinstance(event, RowEvent) and event.only_handle
-    assert (fetch_claim_check(event, claim_check.read, protocol),) == decode(expected.key, expected.value)
+    assert (fetch_claim_check(event, read_claim_check, protocol),) == decode(expected.key, expected.value)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -169,5 +169,5 @@ def decoded(records: list[Record], protocol: str) -> list[dict[str, Any]]:
     batch = pa.RecordBatch.from_pylist(
         [{name: getattr(record, name) for name in columns} for record in records], RECORD_SCHEMA
     )
-    found: list[dict[str, Any]] = StreamDecoder(protocol, claim_check.read).decoded(batch).to_pylist()
+    found: list[dict[str, Any]] = StreamDecoder(protocol, read_claim_check).decoded(batch).to_pylist()
     return found

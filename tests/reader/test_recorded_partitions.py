@@ -17,7 +17,7 @@ from simulator.errors import UserError
 from simulator.reader.partitions import StreamPartition, partitions
 from simulator.reader.records import Record, read_records
 from simulator.sinks import SINKS
-from simulator.sinks.files.directory import begin, commit
+from simulator.sinks.files import begin, commit
 from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.records import Records

@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from simulator.errors import UserError
-from simulator.sinks import SINKS
+from simulator.sinks import SINKS, files
 from simulator.sinks.files import FileSettings
-from simulator.sinks.files import directory as files
 from simulator.sinks.records import DeliveryReport, Records
 
 MS = 1700000000123

@@ -18,8 +18,8 @@ from simulator.channel import SECRET_BYTES, UNAUTHENTICATED, DriverAddress
 from simulator.errors import DeliveryError
 from simulator.sinks import SINKS
 from simulator.sinks.console import ConsoleServer
-from simulator.sinks.files.formats import SCHEMA, table
-from simulator.sinks.kafka.sent_batches import body
+from simulator.sinks.files import SCHEMA, table
+from simulator.sinks.kafka.producers import body
 from simulator.sinks.records import DeliveryReport, Records, by_partition, require_delivered
 
 

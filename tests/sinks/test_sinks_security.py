@@ -16,7 +16,7 @@ from simulator.errors import DeliveryError, UserError
 from simulator.sinks import SINKS
 from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import prepare_topics
-from simulator.sinks.kafka.connect import ClientCredentials, client_options
+from simulator.sinks.kafka.library import ClientCredentials, client_options
 from simulator.ticdc.changefeed import Sasl, Tls
 
 

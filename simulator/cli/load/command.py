@@ -41,7 +41,8 @@ from simulator.run.checkpoint import CheckpointFile
 from simulator.run.outputs import Output
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, IN_PROCESS, Settings
 from simulator.signals import Stopped, StopRequest, defer_signals, stop_gracefully
-from simulator.sinks import SINKS, claim_check
+from simulator.sinks import SINKS
+from simulator.sinks.external_storage import require_claim_checks_writable
 from simulator.sinks.kafka import KafkaSettings
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.truth.directory import TruthFiles
@@ -204,7 +205,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         else:
             require_possible(request.prepared, request.until_ms)
         if request.changefeed.codec.large_message_handle_option == "claim-check":
-            claim_check.require_writable(request.changefeed.codec.claim_check_storage_uri)
+            require_claim_checks_writable(request.changefeed.codec.claim_check_storage_uri)
         shared = request.master != IN_PROCESS
         with ExitStack() as put_away:
             prepared, place = request.prepared, driver_host(request.master)

@@ -28,7 +28,8 @@ from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_f
 from simulator.engines.tasks.progress import EarlyEnd, Reporter, pace
 from simulator.errors import DeliveryError, EncodeError
 from simulator.signals import StopRequest
-from simulator.sinks import SINKS, claim_check
+from simulator.sinks import SINKS
+from simulator.sinks.external_storage import write_claim_checks
 from simulator.sinks.records import DeliveryReport, Records, Sink, report_cut_off
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import Flush, GroupKeys, grouped, ungrouped
@@ -221,7 +222,7 @@ class SinkInput:
 
     def write(self, messages: FlushMessages, released: Iterable[Records] | None = None) -> None:
         """Store the claim-check files of a flush and write its records to the sink, all at once or as they are released."""
-        claim_check.write(self.spec.options.claim_check_storage_uri, messages.files)
+        write_claim_checks(self.spec.options.claim_check_storage_uri, messages.files)
         for records in [messages.records] if released is None else released:
             self.began = self.began or time.time()
             self.sink.write(records)

@@ -172,7 +172,7 @@ def stream_spec_of(
         fidelity=fidelity,
         stages=stages_of(changefeed, release, tables),
         ddl_in_every_partition=codec.broadcasts_ddl(release),
-        stored=partial(claim_check.read, uri=options.claim_check_storage_uri)
+        stored=partial(read_claim_check, uri=options.claim_check_storage_uri)
         if options.claim_check_storage_uri
         else None,
         restarts=restarts,

@@ -16,8 +16,8 @@ from typing import Any
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.limits import counted
 from simulator.sinks.kafka import RECORD_BATCH_OVERHEAD, KafkaSettings, library
-from simulator.sinks.kafka.connect import broker_error, client_options, failure, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
+from simulator.sinks.kafka.library import broker_error, client_options, failure, require_packages
 
 
 @dataclass(frozen=True)

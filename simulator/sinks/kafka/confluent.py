@@ -21,10 +21,15 @@ import pyarrow as pa
 
 from simulator.errors import UserError
 from simulator.sinks.kafka import KafkaSettings
-from simulator.sinks.kafka.connect import ClientCredentials
-from simulator.sinks.kafka.library import Future, IllegalStateError, KafkaError, UnknownError, for_code
-from simulator.sinks.kafka.producers import KILLED_WITHIN, LINGER_MS
-from simulator.sinks.kafka.sent_batches import AbortedBatch
+from simulator.sinks.kafka.library import (
+    ClientCredentials,
+    Future,
+    IllegalStateError,
+    KafkaError,
+    UnknownError,
+    for_code,
+)
+from simulator.sinks.kafka.producers import KILLED_WITHIN, LINGER_MS, AbortedBatch
 from simulator.ticdc.changefeed import Sasl, Tls
 
 POLL = 0.1

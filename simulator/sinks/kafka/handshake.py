@@ -14,7 +14,7 @@ from typing import Any
 
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.sinks.kafka import KafkaSettings, library
-from simulator.sinks.kafka.connect import Option, client_options, failure, reason
+from simulator.sinks.kafka.library import Option, client_options, failure, reason
 from simulator.ticdc.changefeed import Sasl, Tls
 
 EXPIRED, NOT_YET_VALID, OTHER_HOST = (10,), (9,), (62, 64)

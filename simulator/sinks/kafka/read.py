@@ -11,9 +11,17 @@ from typing import Any, NamedTuple, TypeAlias
 from simulator.errors import DeliveryError, SimulatorError
 from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import admin_client, partition_count_of
-from simulator.sinks.kafka.connect import client_options, reason, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
-from simulator.sinks.kafka.library import KafkaAdminClient, KafkaConsumer, KafkaError, OffsetSpec, TopicPartition
+from simulator.sinks.kafka.library import (
+    KafkaAdminClient,
+    KafkaConsumer,
+    KafkaError,
+    OffsetSpec,
+    TopicPartition,
+    client_options,
+    reason,
+    require_packages,
+)
 
 
 class KafkaRecord(NamedTuple):

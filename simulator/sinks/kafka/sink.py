@@ -16,13 +16,19 @@ from simulator.errors import SimulatorError
 from simulator.limits import counted
 from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import describe_topics, grow_topic
-from simulator.sinks.kafka.connect import reason, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
-from simulator.sinks.kafka.library import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
-from simulator.sinks.kafka.producers import PreparedProducer, Producer
-from simulator.sinks.kafka.sent_batches import (
+from simulator.sinks.kafka.library import (
+    IllegalStateError,
+    KafkaError,
+    UnknownTopicOrPartitionError,
+    reason,
+    require_packages,
+)
+from simulator.sinks.kafka.producers import (
     PERMANENT_ERRORS,
     AbortedBatch,
+    PreparedProducer,
+    Producer,
     RecordBatch,
     SendOutcome,
     SentBatch,

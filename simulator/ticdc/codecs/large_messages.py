@@ -166,7 +166,7 @@ class SizeLimit:
     """Code of TiCDC's error; an empty code means that such rows are sent as they are."""
 
     renames_file: bool = False
-    """As in `claim_check.make_files`."""
+    """As in `make_files`."""
 
 
 def apply_size_limit(

@@ -18,7 +18,7 @@ from support.codec_rows import SHORTENED, Change, rows
 from simulator import limits
 from simulator.errors import DeliveryError, EncodeError, UserError
 from simulator.releases import V8_5
-from simulator.sinks import claim_check
+from simulator.sinks.external_storage import read_claim_check, require_claim_checks_writable, write_claim_checks
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, RowChanges, StoredFile
 from simulator.ticdc.codecs.large_messages import compress, decompress, storage_uri
 from simulator.tidb.ddl.table_definitions import create_table
@@ -148,21 +148,21 @@ def test_a_location_names_the_storage_as_tidbs_library_does(uri: str, said: str)
 
 def test_a_file_is_written_whole_and_read_back(tmp_path: Path) -> None:
     uri = f"file://{tmp_path}/new/deep"
-    claim_check.require_writable(uri)
-    claim_check.write(uri, [StoredFile("a.json", b"1"), StoredFile("a.json", b"2"), StoredFile("b.json", b"")])
+    require_claim_checks_writable(uri)
+    write_claim_checks(uri, [StoredFile("a.json", b"1"), StoredFile("a.json", b"2"), StoredFile("b.json", b"")])
     assert sorted(path.name for path in (tmp_path / "new/deep").iterdir()) == ["a.json", "b.json"]
-    assert claim_check.read(f"{storage_uri(uri)}/a.json") == b"2"
+    assert read_claim_check(f"{storage_uri(uri)}/a.json") == b"2"
     with pytest.raises(UserError, match=rf"^{re.escape(uri)}/c.json cannot be read: No such file or directory$"):
-        claim_check.read(f"{uri}/c.json")
+        read_claim_check(f"{uri}/c.json")
 
 
 def test_what_fsspec_opens_can_be_a_storage(monkeypatch: pytest.MonkeyPatch) -> None:
-    claim_check.require_writable("memory://bucket/prefix")
-    claim_check.write("memory://bucket/prefix", [StoredFile("a.json", b"1")])
-    assert claim_check.read("memory://bucket/prefix/a.json") == b"1"
+    require_claim_checks_writable("memory://bucket/prefix")
+    write_claim_checks("memory://bucket/prefix", [StoredFile("a.json", b"1")])
+    assert read_claim_check("memory://bucket/prefix/a.json") == b"1"
     monkeypatch.setattr(limits, "STORED_FILE_BYTES", 0)
     with pytest.raises(UserError, match="a.json cannot be read: it has 1 bytes: at most 0 bytes are accepted"):
-        claim_check.read("memory://bucket/prefix/a.json")
+        read_claim_check("memory://bucket/prefix/a.json")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_what_fsspec_opens_can_be_a_storage(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_a_storage_that_does_not_do_is_said_in_one_line_without_its_secrets(uri: str, words: str) -> None:
     with pytest.raises(UserError) as caught:
-        claim_check.require_writable(uri)
+        require_claim_checks_writable(uri)
     assert str(caught.value).startswith(f"claim-check-storage-uri {words}")
     assert "\n" not in str(caught.value) and "secret" not in str(caught.value)
 
@@ -184,5 +184,5 @@ def test_a_storage_that_fails_later_is_a_failed_delivery_and_leaves_nothing(tmp_
     """A directory in the file's place stands for a full disk."""
     (tmp_path / "a.json" / "x").mkdir(parents=True)
     with pytest.raises(DeliveryError, match="a.json cannot be written: "):
-        claim_check.write(f"file://{tmp_path}", [StoredFile("a.json", b"1")])
+        write_claim_checks(f"file://{tmp_path}", [StoredFile("a.json", b"1")])
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]

@@ -18,7 +18,7 @@ from support.playing import assert_contract, output_of, play
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.reader.records import read_records
 from simulator.releases import find
-from simulator.sinks import claim_check
+from simulator.sinks.external_storage import read_claim_check, write_claim_checks
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, StoredFile
 from simulator.tidb.ddl.table_definitions import create_table
@@ -116,13 +116,13 @@ def test_a_name_that_leads_out_of_the_storage_is_not_written(tmp_path: Path) -> 
     """TiCDC would write it: a key may hold `/../`."""
     inner = tmp_path / "store"
     with pytest.raises(DeliveryError, match="its name leads out of the storage"):
-        claim_check.write(f"file://{inner}", [StoredFile("../outside.json", b"1")])
+        write_claim_checks(f"file://{inner}", [StoredFile("../outside.json", b"1")])
     assert not list(tmp_path.rglob("*.json"))
-    claim_check.write(f"file://{inner}", [StoredFile("2020-02-20/a/b.json", b"1")])
+    write_claim_checks(f"file://{inner}", [StoredFile("2020-02-20/a/b.json", b"1")])
     assert [path.read_bytes() for path in inner.rglob("*.json")] == [b"1"]
-    assert claim_check.read("2020-02-20/a/b.json", f"file://{inner}?x=y") == b"1"
+    assert read_claim_check("2020-02-20/a/b.json", f"file://{inner}?x=y") == b"1"
     with pytest.raises(UserError, match="b.json cannot be read: it is the name of a file in a storage"):
-        claim_check.read("b.json")
+        read_claim_check("b.json")
 
 
 def test_a_compression_that_7_3_does_not_know_is_refused_or_has_no_effect() -> None:
