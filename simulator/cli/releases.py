@@ -22,8 +22,7 @@ from simulator.cli.output import show_json, show_lines, warn
 from simulator.cli.terminal import Terminal
 from simulator.errors import UserError
 from simulator.limits import counted
-from simulator.releases.behaviour import ANY, Behaviour, Features
-from simulator.releases.release import (
+from simulator.releases import (
     Release,
     ReleaseDifference,
     ReleaseLine,
@@ -34,6 +33,7 @@ from simulator.releases.release import (
     lines,
     parse_release,
 )
+from simulator.releases.behaviour import ANY, Behaviour, Features
 from simulator.tidb.ddl.actions import Action
 
 if TYPE_CHECKING:

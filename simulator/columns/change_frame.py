@@ -14,7 +14,7 @@ A column has one name and type in all of them (`COLUMNS`):
     move           number of the step from one snapshot to the next, from 0
     table          index of the physical table in the run's list; for DDL, in the list of statements
     place          move × number of tables + table, by which the sides are paired
-    handle         `ticdc.key_bytes.handle_keys`; the row image for a table without a handle key; where snapshots tell row
+    handle         `ticdc.table_info.handles_of_rows`; the row image for a table without a handle key; where snapshots tell row
                    ids, `handles_of_row_ids`
     occurrence     number of a row among equal ones of a table without a handle key, from 1
     row_hash       hash of seed, table and handle, which determines when a row changes (`sources.diff.Clock`)
@@ -27,7 +27,7 @@ A column has one name and type in all of them (`COLUMNS`):
     kind           ROW, DDL, WATERMARK or, in what a task encodes, BOOTSTRAP
     op             DELETE, UPDATE, INSERT or EMPTY; null for an event that is not a row
     rank           order of a row change among those of its commit-ts (`ticdc.split.SplitRule.ranks`)
-    row_id         `ticdc.key_bytes.row_ids`, or the row id that scripted SQL allocated or a snapshot tells; null for a
+    row_id         `ticdc.table_info.row_ids`, or the row id that scripted SQL allocated or a snapshot tells; null for a
                    common handle
     dispatch_hash  hash of the row's dispatcher, 32 bits unsigned
     destination    Kafka partition, numbered through all topics (`ticdc.dispatch.Destinations`)

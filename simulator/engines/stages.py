@@ -18,7 +18,7 @@ from simulator.columns.change_frame import EVENTS, ROW, Ints, by_table, ints, op
 from simulator.columns.hashing import Crcs
 from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
-from simulator.ticdc import key_bytes, split
+from simulator.ticdc import split, table_info
 from simulator.ticdc.dispatch import Route
 from simulator.ticdc.dispatch.partitions import Destinations, choose_partitions, dispatch_hashes, table_hash
 from simulator.ticdc.filters.event_filters import ROW_KINDS, EventFilters, reads_values, rule_ignoring_row
@@ -209,7 +209,7 @@ def _row_ids_and_hashes(
         else _fill_row_ids(known_ids, handles, number, rules.tables[number])
     )
     names = [column.name for column in visible_columns(table)]
-    texts = LazyCells(images, names, key_bytes.column_from_row_id(table, row_ids))
+    texts = LazyCells(images, names, table_info.column_from_row_id(table, row_ids))
     hashes = dispatch_hashes(rules.routes[number], table, texts, len(images))
     if images.null_count:  # a row without columns is dispatched by its table (tiflow v5.0.3 dispatcher/index_value.go)
         hashes = np.where(np.asarray(images.is_null()), table_hash(table), hashes)
@@ -218,8 +218,8 @@ def _row_ids_and_hashes(
 
 def _row_ids(physical: PhysicalTable, handles: pa.Array, number: int) -> pa.Array:
     if physical.row_ids:
-        return key_bytes.row_ids_of_handles(handles)
-    return key_bytes.row_ids(physical.table, handles, number)
+        return table_info.row_ids_of_handles(handles)
+    return table_info.row_ids(physical.table, handles, number)
 
 
 def _fill_row_ids(known_ids: pa.Array, handles: pa.Array, number: int, physical: PhysicalTable) -> pa.Array:

@@ -19,7 +19,7 @@ from simulator.engines.tasks.send import FaultPipeline, OnComplete
 from simulator.errors import SnapshotError
 from simulator.sources.diff import Comparison, OlderRows
 from simulator.sources.snapshots import FilePiece, PhysicalTable, TableScan, state_batches
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.dispatch.partitions import follows_from_handle, follows_from_time
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import ROW_ID, visible_columns
@@ -150,7 +150,7 @@ def duplicate_key_error(physical: PhysicalTable, handle: bytes, image: bytes) ->
     """Return the error for several rows of a snapshot with the same key."""
     table = physical.table
     if physical.row_ids:
-        row_id = key_bytes.row_ids_of_handles(pa.array([handle], pa.binary()))[0]
+        row_id = table_info.row_ids_of_handles(pa.array([handle], pa.binary()))[0]
         return SnapshotError(
             f"duplicate {ROW_ID} in a snapshot: table {table.schema}.{table.name} has several rows with {ROW_ID}={row_id}"
             f"{' in one partition' if table.partitioning else ''}; it must be unique, as TiDB stores a row under it"

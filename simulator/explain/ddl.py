@@ -25,7 +25,7 @@ from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
-from simulator.ticdc.ddl.classify import Decision, decide
+from simulator.ticdc.ddl import Decision, decide
 from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.ddl.sent_text import execute_text
 from simulator.ticdc.dispatch import topic_of_ddl
@@ -89,7 +89,7 @@ class JobExplained:
     """Actions of the parts of a multi-schema change."""
 
     outcome: str
-    """As `simulator.ticdc.ddl.classify.Decision` has it."""
+    """As `simulator.ticdc.ddl.Decision` has it."""
 
     why: str
     events: tuple[EventExplained, ...]

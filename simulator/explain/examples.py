@@ -25,8 +25,7 @@ from simulator.explain.row_examples import (
 )
 from simulator.reader.decode import DECODERS, protocol_of
 from simulator.reader.event_lines import as_text
-from simulator.releases import RELEASES, Release
-from simulator.releases.release import ReleaseDifference
+from simulator.releases import RELEASES, Release, ReleaseDifference
 from simulator.sinks.memory import Message
 
 EXAMPLES: Mapping[str, tuple[ReleaseExample, ...]] = {

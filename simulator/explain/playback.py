@@ -29,10 +29,10 @@ from simulator.run.plan.step import starting
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.sinks.memory import Message
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, physical_tables
-from simulator.ticdc import dispatch, key_bytes, split
+from simulator.ticdc import dispatch, split, table_info
 from simulator.ticdc.changefeed import Changefeed, load
 from simulator.ticdc.codecs import CODECS, DdlEvent
-from simulator.ticdc.ddl.classify import SEND, decide
+from simulator.ticdc.ddl import SEND, decide
 from simulator.ticdc.ddl.sent_text import execute_text, sent_text
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo
@@ -273,7 +273,7 @@ def _changes_of_row(row: ExampleRow, commit_ts: int, tables: Sequence[PhysicalTa
         [
             pa.array(np.full(row.times, commit_ts)),
             pa.array(np.array(places)[ordinal].astype(np.int32)),
-            key_bytes.handle_keys(table, shown),
+            table_info.handles_of_rows(table, shown),
             *images,
         ],
         schema=ROW_CHANGES,

@@ -15,12 +15,12 @@ from simulator.explain.change import RowChange
 from simulator.limits import counted
 from simulator.reader.event_lines import as_text, quote_if_needed
 from simulator.releases import V8_5, Release
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
 from simulator.ticdc.codecs.large_messages import file_uri
 from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
-from simulator.ticdc.ddl.classify import is_eligible
+from simulator.ticdc.ddl import is_eligible
 from simulator.ticdc.dispatch import route, router, sent_table
 from simulator.ticdc.dispatch.dispatchers import ROW_ID, SINGLE_COLUMN, TS
 from simulator.ticdc.dispatch.partitions import choose_partitions as partitions_of
@@ -227,7 +227,7 @@ def _split_by(table: Table, change: RowChange, changefeed: Changefeed, release: 
 def _moved_by(table: Table, change: RowChange) -> tuple[str, ...]:
     if not table.clustered or change.before is None or change.after is None:
         return ()
-    before, after = (key_bytes.key_parts(table, cells.columns([image])) for image in (change.before, change.after))
+    before, after = (table_info.key_parts(table, cells.columns([image])) for image in (change.before, change.after))
     return tuple(name for (name, old), (_, new) in zip(before, after, strict=True) if old != new)
 
 

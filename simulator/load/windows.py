@@ -25,7 +25,7 @@ from simulator.generate.model import TableRows
 from simulator.generate.stream import Stream
 from simulator.load.epochs import EpochTable, SchemaEpoch, Window
 from simulator.sources.snapshots.pieces import locate_rows
-from simulator.ticdc import key_bytes, split
+from simulator.ticdc import split, table_info
 from simulator.ticdc.dispatch.dispatchers import ROW_ID
 from simulator.ticdc.dispatch.partitions import choose_partitions, dispatch_hashes
 from simulator.ticdc.mounter import filled_images, zone_of_rows
@@ -229,7 +229,7 @@ def _destinations(changes: GeneratedChanges, rows: TableRows, rules: RowRules) -
 def _row_ids(changes: GeneratedChanges) -> pa.Array:
     named = _add_handles(changes)
     table = changes.table.place.table
-    return named.row_ids if not handle_key(table) else key_bytes.row_ids(table, named.handles, 0)
+    return named.row_ids if not handle_key(table) else table_info.row_ids(table, named.handles, 0)
 
 
 def _add_handles(changes: GeneratedChanges) -> GeneratedChanges:

@@ -23,7 +23,7 @@ from simulator.openapi.replica_config import Document, document_of, masked_uri, 
 from simulator.releases import Release
 from simulator.run.plan.versions import TableVersions
 from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.ddl.classify import is_eligible
+from simulator.ticdc.ddl import is_eligible
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table

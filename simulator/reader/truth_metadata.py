@@ -20,8 +20,7 @@ from simulator.errors import HIDDEN, SchemaError, UserError, is_secret, mask_sec
 from simulator.files import directory_entries, parse_json, read_text
 from simulator.limits import counted
 from simulator.reader import truth_metadata as told
-from simulator.releases import Release
-from simulator.releases.release import full_name
+from simulator.releases import Release, full_name
 from simulator.settings import to_time_zone
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name, Table

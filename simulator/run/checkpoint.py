@@ -23,8 +23,7 @@ import pyarrow as pa
 from simulator import files, tso
 from simulator.errors import DeliveryError, UserError, uri_without_secrets
 from simulator.files import read_text
-from simulator.releases import Release
-from simulator.releases.release import full_name
+from simulator.releases import Release, full_name
 from simulator.run.plan import Plan
 from simulator.sources.snapshots import CsvDialect, Snapshot
 from simulator.sources.snapshots.quoting import UTF8

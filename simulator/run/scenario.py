@@ -31,7 +31,7 @@ from typing import Any
 
 from simulator.errors import ScenarioError, UserError, did_you_mean, mask_secrets
 from simulator.files import STANDARD_STREAM, parse_toml, read_content, read_standard_input, read_text
-from simulator.releases.release import parse_release
+from simulator.releases import parse_release
 from simulator.run.plan import RunSpec
 from simulator.run.plan.step import ScenarioStep
 from simulator.run.steps import STEPS

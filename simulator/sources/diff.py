@@ -26,7 +26,7 @@ from simulator.sources.key_order import KeyOrder
 from simulator.sources.row_changes import ALTERED, ChangePeriod, placed_row_changes
 from simulator.sources.snapshots import PhysicalTable
 from simulator.sources.transition import SchemaChangePoint, Transition
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.mounter import filled_images
 from simulator.ticdc.table_info import handle_key
 from simulator.tso import FOREVER, ROW_LOGICAL, compose, physical
@@ -176,7 +176,7 @@ def hashes_and_handles(joined: pa.RecordBatch, of: Comparison) -> tuple[Ints, pa
     whole = np.flatnonzero(~of.keyed[table])
     if not len(whole):
         return row_hash, handle
-    numbered = key_bytes.number_duplicates(handle.take(pa.array(whole)), ints(joined, "occurrence")[whole])
+    numbered = table_info.number_duplicates(handle.take(pa.array(whole)), ints(joined, "occurrence")[whole])
     handle = _replaced(handle, whole, numbered)
     row_hash = row_hash.copy()
     row_hash[whole] = of.clock.row_hashes(table[whole], numbered)

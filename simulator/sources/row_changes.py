@@ -27,7 +27,7 @@ from simulator.sources.transition import (
     split_at,
     texts_of,
 )
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.datums.cast import convert_text
 from simulator.tidb.ddl.column_definitions import FromColumn, FromDefault, convert_column, repeat_text
@@ -292,7 +292,7 @@ def _handle(change: Transition, handle: pa.Array, image: pa.Array) -> pa.Array:
     if change.key_stays:
         return handle
     if handle_key(table):
-        return key_bytes.handle_keys(table, texts_of(table, image))
+        return table_info.handles_of_rows(table, texts_of(table, image))
     numbered = not handle_key(change.after.table)
     occurrence = split_at(handle, -OCCURRENCE_BYTES)[1] if numbered else FIRST
     return pc.binary_join_element_wise(image, occurrence, b"")

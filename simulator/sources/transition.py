@@ -19,7 +19,7 @@ from simulator.columns.cells import pieces_between
 from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.errors import SnapshotError
 from simulator.sources.snapshots import PlacedTable, locate_rows
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_definitions import ColumnSource, ConvertedRows, convert_rows, rows_that_fit
 from simulator.tidb.model.table import Table, UniqueKey, visible_columns
@@ -126,7 +126,7 @@ def altered_rows(
     image = row_image.pack(list(now.texts.values()))
     handle = told.filter(stays) if told is not None else None
     if handle is None:
-        handle = key_bytes.handle_keys(after, now.texts) if handle_key(after) else image
+        handle = table_info.handles_of_rows(after, now.texts) if handle_key(after) else image
     unaltered = pack_unaltered(table, row_image.pack(old))
     return pa.RecordBatch.from_arrays([place, handle, image, unaltered], SNAPSHOT_ROWS.names[1:])
 

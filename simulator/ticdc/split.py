@@ -18,8 +18,7 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask, Texts, columns
 from simulator.columns.change_frame import DELETE, EMPTY, INSERT, UPDATE, by_table, ints, op_of, picked_values
 from simulator.releases import Release
-from simulator.ticdc.key_bytes import columns_known_by_handle
-from simulator.ticdc.table_info import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, flags, handle_key
+from simulator.ticdc.table_info import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, columns_known_by_handle, flags, handle_key
 from simulator.tidb.model.table import Table, mark_place, visible_columns
 from simulator.tidb.model.types import family
 

@@ -194,13 +194,13 @@ def _names(table: Table) -> list[str]:
 
 def _row_ids(table: Table, images: pa.Array) -> pa.Array:
     if handle_key(table):
-        return key_bytes.row_ids(table, _handles(table, images), 0)
+        return table_info.row_ids(table, _handles(table, images), 0)
     return pa.array(np.arange(1, len(images) + 1))
 
 
 def _handles(table: Table, images: pa.Array) -> pa.Array:
     texts: Mapping[str, pa.Array] = row_image.LazyCells(images, _names(table))
-    return key_bytes.handle_keys(table, {name: texts[name].view(pa.string()) for name in handle_key(table)})
+    return table_info.handles_of_rows(table, {name: texts[name].view(pa.string()) for name in handle_key(table)})
 
 
 def _upsert(table: Table, now: pa.Array, changes: pa.RecordBatch) -> pa.Array:

@@ -13,9 +13,8 @@ import pytest
 from support.playing import said
 
 import simulator
-from simulator.releases import RELEASES, Release, find
+from simulator.releases import RELEASES, Release, behaviours, differences, find, lines
 from simulator.releases.behaviour import releases_in
-from simulator.releases.release import behaviours, differences, lines
 from simulator.ticdc.changefeed.keys import KEYS, option
 from simulator.ticdc.codecs import CODECS
 

@@ -20,8 +20,7 @@ from simulator.errors import UserError
 from simulator.load import windows as rows_module
 from simulator.load.epochs import SchemaEpoch, Window
 from simulator.load.windows import window_rows
-from simulator.releases import V8_5, Release
-from simulator.releases.release import find
+from simulator.releases import V8_5, Release, find
 
 HEAD = "rows-per-second = 1000\nrows-per-transaction = {min = 1, max = 9}\ntables-per-transaction = 2\n"
 TABLE = """

@@ -13,7 +13,7 @@ from simulator import tso
 from simulator.columns.change_frame import DDL, ints
 from simulator.errors import UserError
 from simulator.load.epochs import EpochTable, SchemaEpoch, epoch_control_events
-from simulator.releases.release import parse_release
+from simulator.releases import parse_release
 from simulator.tso import compose
 
 KEYLESS = "CREATE TABLE log.free (a INT, b INT)"

@@ -17,7 +17,7 @@ from support.loads import CUSTOMER, OPEN, Run, shop_plan
 from support.playing import play, said
 
 from simulator.reader.records import Record, read_records
-from simulator.releases.release import parse_release
+from simulator.releases import parse_release
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,7 +22,7 @@ from simulator.run.plan.snapshot_pairs import column_sources, lost_partitions
 from simulator.sources.row_changes import ALTERED, ChangePeriod, placed_row_changes
 from simulator.sources.snapshots import PlacedTable
 from simulator.sources.transition import SchemaChangePoint, Transition, altered_rows
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_definitions import find_column_sources
 from simulator.tidb.ddl.table_definitions import create_table
@@ -108,7 +108,7 @@ def changes_of(
     state = zip(*(column.to_pylist() for column in read(change, old).columns), strict=True)
     cells = texts(after, new)
     whole = row_image.pack(list(cells.values()))
-    handles = key_bytes.handle_keys(after, cells) if handle_key(after) else whole
+    handles = table_info.handles_of_rows(after, cells) if handle_key(after) else whole
     rows = zip(numbers(change.after, new).to_pylist(), handles.to_pylist(), whole.to_pylist(), strict=True)
     left, right = keyed(after, state), keyed(after, ((*row, None) for row in rows))
     met = [(key, left.get(key, (None, None)), right.get(key, (None, None))) for key in {**left, **right}]
@@ -165,7 +165,7 @@ def test_a_row_is_what_the_statements_make_of_it_beside_what_it_was() -> None:
     """The number of its old table, four bytes little-endian, and its old image."""
     assert images_read(GRADED, "1,é", "2,NULL").to_pydict() == {
         "table": [1, 1],
-        "handle": key_bytes.handle_keys(GRADED.after.table, {"id": pa.array(["1", "2"])}).to_pylist(),
+        "handle": table_info.handles_of_rows(GRADED.after.table, {"id": pa.array(["1", "2"])}).to_pylist(),
         "image": [packed("1,é,7"), packed("2,NULL,7")],
         "unaltered": [bytes(4) + b"1\xff\xc3\xa9", bytes(4) + b"2\xff\xfe"],
     }

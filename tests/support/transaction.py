@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.ticdc.key_bytes import handle_keys
 from simulator.ticdc.split import SplitRule, changed_key_columns
-from simulator.ticdc.table_info import HANDLE_KEY, flags
+from simulator.ticdc.table_info import HANDLE_KEY, flags, handles_of_rows
 from simulator.tidb.model.table import Table
 
 Row = Mapping[str, str | None]
@@ -88,5 +87,5 @@ def _op(before: Row | None, after: Row | None) -> int:
 def _by_key(table: Table, rows: Iterable[Row | None]) -> dict[bytes, Row]:
     """Rows by their handles; those that are none are left out."""
     found = [row for row in rows if row is not None]
-    handles = handle_keys(table, columns(found)).to_pylist() if found else []
+    handles = handles_of_rows(table, columns(found)).to_pylist() if found else []
     return dict(zip(handles, found, strict=True))

@@ -16,8 +16,14 @@ from hypothesis import strategies as st
 
 from simulator.columns import hashing, row_image
 from simulator.releases import V8_5
-from simulator.ticdc.key_bytes import columns_known_by_handle, handle_keys, row_ids
-from simulator.ticdc.table_info import flags, handle_key, primary_key_names
+from simulator.ticdc.table_info import (
+    columns_known_by_handle,
+    flags,
+    handle_key,
+    handles_of_rows,
+    primary_key_names,
+    row_ids,
+)
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import LastIds, Table, TimeToLive, has_common_handle, row_id_column, visible_columns
 
@@ -27,7 +33,7 @@ def keyed(kind: str, key: str = "k") -> Table:
 
 
 def handles(kind: str, *texts: str, key: str = "k") -> list[bytes]:
-    found: list[bytes] = handle_keys(keyed(kind, key), {"k": pa.array(texts, pa.string())}).to_pylist()
+    found: list[bytes] = handles_of_rows(keyed(kind, key), {"k": pa.array(texts, pa.string())}).to_pylist()
     return found
 
 
@@ -129,7 +135,7 @@ def test_handles_of_several_columns_sort_as_their_columns_do(rows: list[tuple[in
     table = create_table("CREATE TABLE t (s VARCHAR(9), n BIGINT, PRIMARY KEY (s, n) CLUSTERED)", "test")
     texts = {"n": pa.array([str(n) for n, _ in rows], pa.string()), "s": pa.array([s for _, s in rows], pa.string())}
 
-    found = handle_keys(table, texts).to_pylist()
+    found = handles_of_rows(table, texts).to_pylist()
 
     order = [(s.rstrip(" ").encode(), n) for n, s in rows]
     assert [[a < b for b in found] for a in found] == [[a < b for b in order] for a in order]
@@ -148,14 +154,14 @@ def test_part_of_an_array_and_images_cells_give_the_handles_of_the_same_strings(
         texts = {"time": ["00:00:01", "10:00:00"], "decimal(5,1)": ["1.0", "-2.5"]}.get(kind, ["1", "2"])
         whole = pa.array(["1", *texts], pa.string()).slice(1)
 
-        assert handle_keys(keyed(kind), {"k": whole.cast(pa.binary())}).to_pylist() == handles(kind, *texts)
+        assert handles_of_rows(keyed(kind), {"k": whole.cast(pa.binary())}).to_pylist() == handles(kind, *texts)
 
 
 def test_a_table_without_a_key_has_its_rows_images_as_handles() -> None:
     table = create_table("CREATE TABLE t (a INT, v INT AS (a) VIRTUAL, b VARCHAR(9))", "test")
     texts = {"a": pa.array(["1", None]), "b": pa.array(["x ", "y"])}
 
-    assert handle_keys(table, texts) == row_image.pack([texts["a"], texts["b"]])
+    assert handles_of_rows(table, texts) == row_image.pack([texts["a"], texts["b"]])
 
 
 def test_row_ids_are_the_integer_key_or_follow_from_the_handle() -> None:
@@ -163,7 +169,7 @@ def test_row_ids_are_the_integer_key_or_follow_from_the_handle() -> None:
 
     def ids(sql: str, *texts: str, place: int = 3) -> list[int | None]:
         table = create_table(f"CREATE TABLE t ({sql})", "test")
-        found: list[int | None] = row_ids(table, handle_keys(table, {"k": pa.array(texts)}), place).to_pylist()
+        found: list[int | None] = row_ids(table, handles_of_rows(table, {"k": pa.array(texts)}), place).to_pylist()
         return found
 
     assert ids("k BIGINT PRIMARY KEY", "-5", "7") == [-5, 7]

@@ -29,7 +29,7 @@ from simulator.generate.values.recipes import (
     make_recipe,
 )
 from simulator.generate.values.table_recipes import TableRecipes, each_table
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_definitions import FromColumn, FromDefault, find_column_sources
 from simulator.tidb.expressions.over_columns import compute_generated_columns
@@ -87,9 +87,9 @@ class TableValues:
         return row_image.pack(list(self.texts(names, rows).values()))
 
     def handles(self, rows: TableRows) -> pa.Array:
-        """Return the handles, as `ticdc.key_bytes.handle_keys`."""
+        """Return the handles, as `ticdc.table_info.handles_of_rows`."""
         names = handle_key(self.table) or [column.name for column in visible_columns(self.table)]
-        return key_bytes.handle_keys(self.table, self.texts(names, rows))
+        return table_info.handles_of_rows(self.table, self.texts(names, rows))
 
     def altered(self, table: Table, since: int | None = None, seed: int = 0) -> TableValues:
         """Return the same rows in an altered definition: a new column has its default in all of them.

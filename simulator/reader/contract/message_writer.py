@@ -24,7 +24,7 @@ from simulator.reader.decode.batches import StreamDecoder
 from simulator.reader.decode.row_images import ZERO_TEXTS, row_images, with_cells, with_nulls, with_values
 from simulator.reader.events import UNKNOWN_CELL, Layout, record_batch
 from simulator.releases import Release
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids, with_schema_ids
@@ -341,7 +341,7 @@ def _by_partition(rows: pa.RecordBatch, table: Table) -> Iterable[tuple[int | No
 def _row_ids(rows: pa.RecordBatch, before: pa.Array, after: pa.Array, table: Table) -> pa.Array:
     """Return the row ids of rows; which one a `_tidb_rowid` is, only the message tells."""
     columns = [column.name for column in visible_columns(table)]
-    known = key_bytes.row_ids_from_column(table, LazyCells(pc.coalesce(after, before), columns))
+    known = table_info.row_ids_from_column(table, LazyCells(pc.coalesce(after, before), columns))
     return pc.fill_null(rows.column("rid"), SOME_ID) if known is None else known
 
 

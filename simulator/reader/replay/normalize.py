@@ -28,7 +28,7 @@ from simulator.reader.decode.row_images import MEMBERS, table_from_layout, with_
 from simulator.reader.events import UNKNOWN_CELL, Layout
 from simulator.reader.replay import LOST_BYTES, NEVER, as_mask, has_unknown_cell, is_unknown
 from simulator.reader.replay.table_timeline import NO_TABLE, ReplayedTable, TableHistory
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.datums.cast import convert_text
 from simulator.tidb.ddl.column_definitions import (
@@ -247,7 +247,7 @@ def row_handles(table: Table, images: pa.Array) -> pa.Array:
     if hidden.any():
         keep = pa.array(~hidden)
         texts = {name: pc.if_else(keep, cell, pa.scalar(None, pa.binary())) for name, cell in texts.items()}
-    made = key_bytes.handle_keys(table, {name: cell.view(pa.string()) for name, cell in texts.items()})
+    made = table_info.handles_of_rows(table, {name: cell.view(pa.string()) for name, cell in texts.items()})
     return row_image.restore_nulls(pc.if_else(pa.array(~hidden), made, pa.scalar(None, pa.binary())), images)
 
 

@@ -17,7 +17,7 @@ from simulator.releases import Release
 from simulator.run.plan.versions import TableVersions
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import DdlEvent, TableInfo
-from simulator.ticdc.ddl.classify import DISCARD, decide
+from simulator.ticdc.ddl import DISCARD, decide
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, Key, ViewInfo, object_key

@@ -19,7 +19,7 @@ from simulator.errors import UserError
 from simulator.run.plan.step import RunPosition
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot, SnapshotTable, TableScan
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.engine.execution import StoredRows, Upstream
@@ -134,9 +134,9 @@ def _read(entry: SnapshotTable, table: Table, of: Snapshot, upstream: Upstream) 
     if entry.row_ids or handle_key(table):
         _refuse_duplicates(rows, PhysicalTable(table, row_ids=bool(entry.row_ids)))
     if entry.row_ids:
-        row_ids = key_bytes.row_ids_of_handles(handle)
+        row_ids = table_info.row_ids_of_handles(handle)
     elif handle_key(table):
-        row_ids = key_bytes.row_ids(table, handle, 0)
+        row_ids = table_info.row_ids(table, handle, 0)
     else:
         row_ids = pa.array(np.arange(1, len(image) + 1))
     upstream.load(table, image, row_ids, counters_after(table, _last(row_ids), _last_auto(table, image)))

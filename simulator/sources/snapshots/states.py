@@ -23,7 +23,7 @@ from simulator.sources.snapshots import parquet, quoting, records, streams
 from simulator.sources.snapshots.parquet import BYTES, ROWS
 from simulator.sources.snapshots.pieces import FilePiece, locate_rows
 from simulator.sources.snapshots.records import RawRows
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.expressions.over_columns import compute_generated_columns
@@ -117,14 +117,14 @@ def _state(piece: FilePiece, texts: dict[str, pa.Array], numbers: pa.Array) -> p
     """Return rows of the table or partition of that number, given as TiDB texts by column."""
     scan = piece.scan
     row_ids = texts.pop(ROW_ID, None)
-    handle = key_bytes.handles_of_row_ids(row_ids) if scan.place.row_ids else None
+    handle = table_info.handles_of_row_ids(row_ids) if scan.place.row_ids else None
     if scan.finish is not None:
         made = scan.finish(list(texts.values()), numbers, handle)
         columns = [made.column(name) for name in SNAPSHOT_ROWS.names[1:]]
     else:
         image = row_image.pack(list(texts.values()))
         if handle is None:
-            handle = key_bytes.handle_keys(scan.place.table, texts) if handle_key(scan.place.table) else image
+            handle = table_info.handles_of_rows(scan.place.table, texts) if handle_key(scan.place.table) else image
         columns = [numbers, handle, image, pa.nulls(len(image), pa.binary())]
     moves = pa.repeat(pa.scalar(scan.move, pa.int32()), len(columns[0]))
     return pa.RecordBatch.from_arrays([moves, *columns], schema=SNAPSHOT_ROWS)

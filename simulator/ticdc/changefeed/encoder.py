@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError, did_you_mean
-from simulator.releases import Release, option_names
-from simulator.releases.release import releases_with
+from simulator.releases import Release, option_names, releases_with
 from simulator.ticdc.changefeed import kafka, protocols, storage
 from simulator.ticdc.changefeed.keys import FORCE_REPLICATE, GLUE
 from simulator.ticdc.changefeed.model import Kafka

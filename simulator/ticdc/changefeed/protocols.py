@@ -13,9 +13,8 @@ from pathlib import Path
 
 from simulator.errors import ChangefeedError, UserError, did_you_mean
 from simulator.files import read_text
-from simulator.releases import V8_5, Release
+from simulator.releases import V8_5, Release, describe_releases
 from simulator.releases.behaviour import Features
-from simulator.releases.release import describe_releases
 from simulator.ticdc.changefeed.keys import GLUE, STORAGE_SCHEMES, option
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings, differs, parse_uri
 from simulator.ticdc.changefeed.toml_file import parse_file

@@ -16,9 +16,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from simulator.errors import ChangefeedError, did_you_mean, is_secret, uri_without_secrets
 from simulator.limits import counted
-from simulator.releases import Release
+from simulator.releases import Release, releases_with
 from simulator.releases.option_names import UNRELEASED
-from simulator.releases.release import releases_with
 from simulator.ticdc.changefeed import toml_file
 from simulator.ticdc.changefeed.keys import (
     BITS,

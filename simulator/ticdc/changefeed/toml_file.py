@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 
 from simulator import files
 from simulator.errors import HIDDEN, ChangefeedError, did_you_mean, is_secret, mask_secrets
-from simulator.releases import Release
+from simulator.releases import Release, releases_with
 from simulator.releases.option_names import UNRELEASED
-from simulator.releases.release import releases_with
 from simulator.ticdc.changefeed.keys import BITS, FILE_PLACE, KEYS, NOT_RELEASED, TAKES, Value, option
 
 TABLES = KEYS.keys() - {"sink-uri", "(top level)"}

@@ -21,7 +21,7 @@ from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import Crcs, crc32
 from simulator.errors import UserError
 from simulator.limits import counted
-from simulator.ticdc import key_bytes
+from simulator.ticdc import table_info
 from simulator.ticdc.dispatch import Route
 from simulator.ticdc.dispatch.dispatchers import KEY, NULL, ROW_ID, SINGLE_COLUMN, TS, Hashing, json_texts, value_bytes
 from simulator.ticdc.mounter import has_zone, to_local
@@ -30,7 +30,7 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tso import FOREVER
 
 
-def dispatch_hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None = None) -> Crcs:
+def dispatch_hashes(route: Route, table: Table, texts: table_info.Texts, rows: int | None = None) -> Crcs:
     """Return the dispatch hash of rows, given as TiDB texts by column, in UTC: the new row, for a DELETE the old one.
 
     `rows` is the number of rows; by default it is taken from the first column.
@@ -86,7 +86,7 @@ def follows_from_handle(route: Route, table: Table, is_row_id: bool = False) -> 
     the handle is a `_tidb_rowid`, of which no column follows."""
     if route.dispatcher == ROW_ID:
         return is_row_id or bool(handle_key(table))
-    known = frozenset[str]() if is_row_id else key_bytes.columns_known_by_handle(table)
+    known = frozenset[str]() if is_row_id else table_info.columns_known_by_handle(table)
     return {source for _, source in route.hashed if source} <= known
 
 

@@ -18,7 +18,7 @@ from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.changefeed import keys, load
 from simulator.ticdc.changefeed.model import EventFilter
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
-from simulator.ticdc.ddl.classify import SEND, decide, is_sent
+from simulator.ticdc.ddl import SEND, decide, is_sent
 from simulator.ticdc.ddl.events import JobEvent, job_events, sent_query
 from simulator.ticdc.ddl.rename import Rename, replicated_pairs, schema_snapshot
 from simulator.ticdc.ddl.sent_text import execute_text, parse_job_text, sent_text

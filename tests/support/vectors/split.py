@@ -17,7 +17,7 @@ from simulator.columns import cells, row_image
 from simulator.columns.change_frame import DELETE, INSERT, ORDER, UPDATE
 from simulator.errors import ChangefeedError
 from simulator.releases import Release
-from simulator.ticdc import dispatch, key_bytes
+from simulator.ticdc import dispatch, table_info
 from simulator.ticdc.changefeed.model import DispatchRule
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
 from simulator.ticdc.dispatch.partitions import choose_partitions, dispatch_hashes
@@ -409,7 +409,7 @@ def of_diff(table: Table, events: Sequence[RowEvent]) -> list[RowEvent]:
 
 
 def same_key(table: Table, before: Row, after: Row) -> bool:
-    old, new = key_bytes.handle_keys(table, cells.columns([before, after])).to_pylist()
+    old, new = table_info.handles_of_rows(table, cells.columns([before, after])).to_pylist()
     return bool(handle_key(table)) and old == new
 
 

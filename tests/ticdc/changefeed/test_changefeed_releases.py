@@ -10,8 +10,7 @@ from support.codec_rows import EVERY, LAST, by_answer
 from support.vectors.files import DEFAULT, UNRELEASED, files, kind, releases_of, vectors
 
 from simulator.errors import ChangefeedError
-from simulator.releases import Release, find, option_names
-from simulator.releases.release import parse_release, releases_with
+from simulator.releases import Release, find, option_names, parse_release, releases_with
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed, encoder, keys, load
 from simulator.ticdc.codecs.codec_options import CodecOptions

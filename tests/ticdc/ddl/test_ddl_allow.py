@@ -11,7 +11,7 @@ from simulator import TiCDC
 from simulator.errors import DdlError, SqlError
 from simulator.reader.decode import DdlEvent, RowEvent
 from simulator.releases import RELEASES, Release, find
-from simulator.ticdc.ddl.classify import is_eligible, is_sent
+from simulator.ticdc.ddl import is_eligible, is_sent
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.table_definitions import create_table
 

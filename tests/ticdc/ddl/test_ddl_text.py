@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.errors import DdlError
-from simulator.releases import Release, find
-from simulator.releases.release import parse_release
+from simulator.releases import Release, find, parse_release
 from simulator.ticdc.ddl.events import job_events, sent_query
 from simulator.ticdc.ddl.sent_text import execute_text, sent_text
 from simulator.tidb.ddl.session import Session

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.upstreams import cases
 
 from simulator.ticdc.filters.row_expressions import is_ignored
-from simulator.ticdc.key_bytes import handle_keys
+from simulator.ticdc.table_info import handles_of_rows
 from simulator.tidb import collations
 from simulator.tidb.datums.cast import tidb_text
 from simulator.tidb.ddl.table_definitions import create_table
@@ -43,7 +43,7 @@ def of_pairs(condition: str, collation: str, left: list[str], right: list[str]) 
 
 def handles(collation: str, texts: list[str]) -> list[bytes]:
     keyed = table(collation, ", PRIMARY KEY (a) CLUSTERED")
-    found: list[bytes] = handle_keys(keyed, {"a": pa.array(texts, pa.string())}).to_pylist()
+    found: list[bytes] = handles_of_rows(keyed, {"a": pa.array(texts, pa.string())}).to_pylist()
     return found
 
 
