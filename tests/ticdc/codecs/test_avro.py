@@ -15,7 +15,7 @@ from simulator import TiCDC
 from simulator.errors import ChangefeedError, EncodeError, UserError
 from simulator.reader.records import read_records, source_schemas
 from simulator.ticdc.changefeed import load
-from simulator.ticdc.codecs.avro import numbers
+from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.row_changes import Schema
 from simulator.ticdc.codecs.schema_registry import SchemaManager
 
@@ -36,14 +36,14 @@ def zigzag(number: int) -> bytes:
 
 
 def test_a_long_is_a_zigzag_number() -> None:
-    assert [*map(zigzag, EDGES), None] == numbers.integers(texts([*EDGES, None]), False).to_pylist()
+    assert [*map(zigzag, EDGES), None] == wire_numbers.integers(texts([*EDGES, None]), False).to_pylist()
 
 
 @pytest.mark.parametrize("zeros", [0, 40])
 def test_a_decimal_is_the_shortest_twos_complement(zeros: int) -> None:
     """Narrow numbers are read as 128 bits, wide ones as 256."""
     values = [number * 10**zeros for number in EDGES]
-    found = numbers.decimals(texts([f"{value}.00" for value in values] + [None]), 2).to_pylist()
+    found = wire_numbers.decimals(texts([f"{value}.00" for value in values] + [None]), 2).to_pylist()
 
     assert [value * 100 for value in values] == [int.from_bytes(each, "big", signed=True) for each in found[:-1]]
     assert all(len(each) == 1 or each[0] not in (0, 255) or each[0] >> 7 != each[1] >> 7 for each in found[:-1])
@@ -51,7 +51,7 @@ def test_a_decimal_is_the_shortest_twos_complement(zeros: int) -> None:
 
 
 def test_bits_have_no_zeros_before_them() -> None:
-    assert [b"\0", b"\x01", b"\x01\0", None] == numbers.bit_strings(texts([0, 1, 256, None])).to_pylist()
+    assert [b"\0", b"\x01", b"\x01\0", None] == wire_numbers.bit_strings(texts([0, 1, 256, None])).to_pylist()
 
 
 @pytest.mark.parametrize(

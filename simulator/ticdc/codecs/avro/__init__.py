@@ -28,9 +28,9 @@ from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release, option_names
 from simulator.ticdc import table_info
-from simulator.ticdc.codecs.avro import early, numbers, schemas
-from simulator.ticdc.codecs.avro.early import EARLY
-from simulator.ticdc.codecs.avro.schemas import AvroField, value_pieces
+from simulator.ticdc.codecs import wire_numbers
+from simulator.ticdc.codecs.avro import early, schemas
+from simulator.ticdc.codecs.avro.schemas import AvroField, union_branch, value_pieces
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.json_members import Piece
@@ -67,7 +67,7 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     options = avro_options(options, release)
     rows = typed_rows(rows, release)
     if release.avro_records in early.EARLY:
-        return _encode_early(rows, options.time_zone, release)
+        return early.encode(rows, options.time_zone, release)
     count = len(table_info.visible_columns(rows.table))
     key_schema, value_schema, keys = schema(rows, False, options, release), None, None
     if key_schema is not None:
@@ -81,68 +81,12 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
             value_fields = schemas.fields(rows.table, options, release, rows.selected, False)
             value_schema = schema(rows, True, options, release)
         values = encode_by_operation(rows, count, lambda changes: _value(changes, value_fields, options, release))
-        data, offsets = stored_buffers(values)
-        values = binary(data, offsets, rows.commit_ts if marks else rows.after)
+        values = binary(*stored_buffers(values), rows.commit_ts if marks else rows.after)
     else:
         values = pa.nulls(len(rows.after), pa.binary())
     limit = SizeLimit(overhead=RECORD_OVERHEAD, shorten=_whole, frame=frame_one_row_each)
     encoded = apply_size_limit(EncodedRows(keys, values), rows, options, release, limit)
     return replace(encoded, key_schema=key_schema, value_schema=value_schema)
-
-
-def _encode_early(rows: RowChanges, time_zone: str, release: Release) -> EncodedRows:
-    """Return keys and values of releases before 6.1, which check no sizes."""
-    handle = table_info.handle_columns(rows.table, release)
-    columns = list(enumerate(table_info.visible_columns(rows.table)))
-    if pc.any(pc.and_(rows.before.is_null(), rows.after.is_null()), min_count=0).as_py():
-        raise EncodeError(
-            f"a row of {rows.table.schema}.{rows.table.name} that a transaction inserts and deletes: TiCDC {release.name} "
-            "encodes it without columns in Avro, and stops (tiflow PR 2615)"
-        )
-    key_columns = [each for each in columns if each[1].name in handle]
-    value_schema, values = None, pa.nulls(len(rows.after), pa.binary())
-    if rows.after.null_count < len(rows.after):
-        value_schema = _early_schema(rows, True, release)
-        made = encode_by_operation(
-            rows, len(columns), lambda changes: _early_record(changes, columns, handle, time_zone, release)
-        )
-        data, offsets = stored_buffers(made)
-        values = binary(data, offsets, rows.after)
-    if rows.after.null_count and release.avro_delete == "no-key":
-        early.schema_text(rows.table, (), handle, release)
-    key_schema = _early_schema(rows, False, release)
-    keys = encode_by_operation(
-        rows, len(columns), lambda changes: _early_record(changes, key_columns, handle, time_zone, release, keys=True)
-    )
-    return EncodedRows(keys, values, key_schema=key_schema, value_schema=value_schema)
-
-
-def _early_record(
-    changes: OperationRows,
-    columns: Sequence[tuple[int, Column]],
-    handle: frozenset[str],
-    time_zone: str,
-    release: Release,
-    keys: bool = False,
-) -> pa.Array:
-    if changes.operation == "DELETE" and not keys:
-        return pa.repeat(pa.scalar(b"", pa.binary()), len(changes.rows.commit_ts))
-    image = changes.last()
-    pieces: list[Piece] = [HEADER]
-    for place, column in columns:
-        cells, union = image.cells(place), early.is_union(column, handle, release)
-        if union:
-            pieces.append(_branch(cells, False))
-        pieces += early.value_pieces(cells, column, union, release, time_zone)
-    return join(*pieces, null=b"")
-
-
-def _early_schema(rows: RowChanges, of_values: bool, release: Release) -> Schema:
-    handle = table_info.handle_columns(rows.table, release)
-    columns = table_info.visible_columns(rows.table)
-    found = [column for column in columns if of_values or column.name in handle]
-    subject = f"{rows.table.schema}_{rows.table.name}{'-value' if of_values else '-key'}"
-    return Schema(subject, early.schema_text(rows.table, found, handle, release), rows.snapshot_version)
 
 
 def _whole(rows: RowChanges, locations: pa.Array | None) -> EncodedRows:
@@ -153,7 +97,7 @@ def schema(rows: RowChanges, of_values: bool, options: CodecOptions, release: Re
     """Return the schema of keys or values; None for keys without columns. Raise EncodeError if goavro refuses it."""
     options = avro_options(options, release)
     if release.avro_records in early.EARLY:
-        return _early_schema(rows, of_values, release)
+        return early.schema(rows, of_values, release)
     found = schemas.fields(rows.table, options, release, rows.selected, not of_values)
     if not of_values and not (schemas.key_columns(rows.table, release) if release.avro_key == "primary" else found):
         return None
@@ -194,7 +138,7 @@ def _value(
     if options.enable_tidb_extension:
         commit_ts = changes.rows.commit_ts.to_numpy()
         pieces.append(OPERATIONS[changes.operation])
-        pieces += [numbers.longs(ts, changes.rows.commit_ts) for ts in (commit_ts, commit_ts >> LOGICAL_BITS)]
+        pieces += [wire_numbers.longs(ts, changes.rows.commit_ts) for ts in (commit_ts, commit_ts >> LOGICAL_BITS)]
         if options.row_checksums:
             pieces.append(_checksums(row_checksums(changes, options.time_zone, release), release))
     return join(*pieces, null=b"")
@@ -203,7 +147,7 @@ def _value(
 def _checksums(checksums: RowChecksums, release: Release) -> pa.Array:
     """Return checksum, whether the row is corrupted, and version; the defaults of the fields if there is none."""
     version = bytes([release.checksum_version << 1])  # zigzag
-    written = join(*numbers.sized(decimal(pa.array(checksums.current))), b"\0", version)
+    written = join(*wire_numbers.sized(decimal(pa.array(checksums.current))), b"\0", version)
     return pc.if_else(pa.array(checksums.known), written, pa.scalar(bytes(3), pa.binary()))
 
 
@@ -215,7 +159,7 @@ def _pieces(found: Sequence[AvroField], image: Image, release: Release) -> list[
             continue
         cells = image.cells(field.place)
         if not field.column.not_null:
-            pieces.append(_branch(cells, field.default_first))
+            pieces.append(union_branch(cells, field.default_first))
         pieces += value_pieces(cells, field.column.type, field.type, release.avro_whole_bits)
     return pieces
 
@@ -229,14 +173,6 @@ def _null(field: AvroField) -> Piece:
             "CDC:ErrAvroEncodeToBinary",
         )
     return b"\x02" if field.default_first else b"\x00"
-
-
-def _branch(cells: pa.Array, default_first: bool) -> Piece:
-    """Return the position of each value's type in the union of its type and null."""
-    of_value, of_null = (b"\x00", b"\x02") if default_first else (b"\x02", b"\x00")
-    if not cells.null_count:
-        return of_value
-    return pc.if_else(cells.is_valid(), pa.scalar(of_value, pa.binary()), pa.scalar(of_null, pa.binary()))
 
 
 def sends_ddl(options: CodecOptions, release: Release) -> bool:
@@ -270,13 +206,13 @@ def avro_options(options: CodecOptions, release: Release) -> CodecOptions:
 
 
 def _sizes(options: CodecOptions, release: Release) -> SizeRules:
-    return SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=release.avro_records in EARLY)
+    return SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=release.avro_records in early.EARLY)
 
 
 def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
     extended = avro_options(options, release).enable_tidb_extension
     return Fidelity(
-        databases=release.avro_records not in EARLY,
+        databases=release.avro_records not in early.EARLY,
         old_values=False,
         hides_unchanged_updates=not extended,
         names_operations=extended,

@@ -20,15 +20,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import surrogate_unescaped
+from simulator.columns.cells import binary, stored_buffers, surrogate_unescaped
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.avro import numbers
+from simulator.ticdc.codecs.avro.schemas import union_branch
 from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.json_members import Piece
-from simulator.ticdc.codecs.json_text import quoted
+from simulator.ticdc.codecs.json_text import join, quoted
+from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, Schema, encode_by_operation
+from simulator.ticdc.codecs.schema_registry import HEADER
 from simulator.ticdc.mounter import has_zone, to_instants
+from simulator.ticdc.table_info import handle_columns, visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -50,6 +53,50 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 DURATION = r"^(?P<hours>-?\d+):(?P<minutes>\d+):(?P<seconds>\d+)(?:\.(?P<fraction>\d+))?$"
 
 _REFUSED = "CDC:ErrAvroSchemaAPIError"
+
+
+def encode(rows: RowChanges, time_zone: str, release: Release) -> EncodedRows:
+    """Return keys and values of rows with their schemas, whatever their size."""
+    count = len(visible_columns(rows.table))
+    if pc.any(pc.and_(rows.before.is_null(), rows.after.is_null()), min_count=0).as_py():
+        raise EncodeError(
+            f"a row of {rows.table.schema}.{rows.table.name} that a transaction inserts and deletes: TiCDC {release.name} "
+            "encodes it without columns in Avro, and stops (tiflow PR 2615)"
+        )
+    value_schema, values = None, pa.nulls(len(rows.after), pa.binary())
+    if rows.after.null_count < len(rows.after):
+        value_schema = schema(rows, True, release)
+        encoded = encode_by_operation(rows, count, lambda changes: _records(changes, True, time_zone, release))
+        values = binary(*stored_buffers(encoded), rows.after)
+    if rows.after.null_count and release.avro_delete == "no-key":
+        schema_text(rows.table, (), handle_columns(rows.table, release), release)
+    key_schema = schema(rows, False, release)
+    keys = encode_by_operation(rows, count, lambda changes: _records(changes, False, time_zone, release))
+    return EncodedRows(keys, values, key_schema=key_schema, value_schema=value_schema)
+
+
+def _records(changes: OperationRows, of_values: bool, time_zone: str, release: Release) -> pa.Array:
+    """Return values or keys; the value of a DELETE is empty."""
+    if changes.operation == "DELETE" and of_values:
+        return pa.repeat(pa.scalar(b"", pa.binary()), len(changes.rows.commit_ts))
+    image, handle = changes.last(), handle_columns(changes.rows.table, release)
+    pieces: list[Piece] = [HEADER]
+    for place, column in enumerate(visible_columns(changes.rows.table)):
+        if of_values or column.name in handle:
+            cells, union = image.cells(place), is_union(column, handle, release)
+            if union:
+                pieces.append(union_branch(cells, False))
+            pieces += value_pieces(cells, column, union, release, time_zone)
+    return join(*pieces, null=b"")
+
+
+def schema(rows: RowChanges, of_values: bool, release: Release) -> Schema:
+    """Return the schema of keys or values; raise EncodeError if goavro refuses it."""
+    handle = handle_columns(rows.table, release)
+    columns = visible_columns(rows.table)
+    found = [column for column in columns if of_values or column.name in handle]
+    subject = f"{rows.table.schema}_{rows.table.name}{'-value' if of_values else '-key'}"
+    return Schema(subject, schema_text(rows.table, found, handle, release), rows.snapshot_version)
 
 
 def schema_text(table: Table, columns: Sequence[Column], handle: frozenset[str], release: Release) -> str:
@@ -125,11 +172,11 @@ def value_pieces(cells: pa.Array, column: Column, union: bool, release: Release,
         case "date" | "datetime":
             if has_zone(type) and release.avro_instants:
                 cells = to_instants(cells, time_zone)
-            return [numbers.longs(_timestamps(cells, family, release), cells)]
+            return [wire_numbers.longs(_timestamps(cells, family, release), cells)]
         case "time":
-            return [numbers.longs(_durations(cells), cells)]
+            return [wire_numbers.longs(_durations(cells), cells)]
         case "float":
-            return [numbers.floats(cells, 4 if type.name == "float" else 8)]
+            return [wire_numbers.floats(cells, 4 if type.name == "float" else 8)]
         case "enum" | "set" if release.avro_records == NULLABLE:
             return _member_names(cells, type)
         case "enum":
@@ -141,8 +188,8 @@ def value_pieces(cells: pa.Array, column: Column, union: bool, release: Release,
         case "integer" if types.exceeds_int64(type):
             return _decimals(cells)
         case "integer" | "year":
-            return [numbers.integers(cells, type.unsigned)]
-    return [*numbers.sized(sent_bytes(cells, type))]
+            return [wire_numbers.integers(cells, type.unsigned)]
+    return [*wire_numbers.sized(sent_bytes(cells, type))]
 
 
 def _reject_type(column: Column, union: bool, release: Release) -> None:
@@ -163,13 +210,13 @@ def _reject_type(column: Column, union: bool, release: Release) -> None:
 
 
 def _decimals(cells: pa.Array) -> list[Piece]:
-    return [*numbers.sized(numbers.decimals(cells.cast(pa.string()).cast(pa.binary()), 0))]
+    return [*wire_numbers.sized(wire_numbers.decimals(cells.cast(pa.string()).cast(pa.binary()), 0))]
 
 
 def _member_names(cells: pa.Array, type: ColumnType) -> list[Piece]:
     if type.name == "enum":
         wire_numbers.require_enum_members(cells, type, "CDC:ErrAvroEncodeFailed", "encode to avro native data")
-    return [*numbers.sized(surrogate_unescaped(cells))]
+    return [*wire_numbers.sized(surrogate_unescaped(cells))]
 
 
 def _timestamps(cells: pa.Array, family: str, release: Release) -> npt.NDArray[np.int64]:

@@ -16,24 +16,24 @@ Sources: tiflow v8.5.7: pkg/sink/codec/avro/avro.go columnToAvroSchema, columnTo
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.avro import numbers
 from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.debezium.schemas import escaped_member
+from simulator.ticdc.codecs.debezium.schemas import clean_name, escaped_member
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.wire_numbers import go_float
+from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.ddl.defaults import stored_expression
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table, places_of
@@ -94,35 +94,16 @@ class AvroField:
         return b'{"default":%s,"name":%s,"type":%s}' % (self.default, name, type)
 
 
-def clean(name: str) -> str:
-    """Return a name with the characters that Avro allows."""
-    cleaned = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return f"_{cleaned}" if re.match("[0-9]", name) else cleaned
-
-
 def record_name(table: Table) -> str:
     """Return the full name of a table's records."""
-    return f"{clean(NAMESPACE)}.{clean(table.schema)}.{clean(table.name)}"
+    return f"{clean_name(NAMESPACE)}.{clean_name(table.schema)}.{clean_name(table.name)}"
 
 
+@cached_by_columns
 def fields(
     table: Table, options: CodecOptions, release: Release, selected: frozenset[str] | None, keys: bool
 ) -> tuple[AvroField, ...]:
     """Return the fields of values, or of `keys`, in the order of the table; `selected` is what column selectors leave."""
-    details = tuple((column.origin_default, column.id) for column in table.columns)
-    return _fields(table, details, options, release, selected, keys)
-
-
-@lru_cache(maxsize=1024)
-def _fields(
-    table: Table,
-    details: tuple[tuple[str | None, int], ...],
-    options: CodecOptions,
-    release: Release,
-    selected: frozenset[str] | None,
-    keys: bool,
-) -> tuple[AvroField, ...]:
-    """Return the fields; `details` of columns are not in the equality of tables."""
     if release.avro_virtual_columns and not keys and _has_hidden_columns(table):
         raise EncodeError(
             f"TiCDC {release.name} sends the hidden columns of functional indexes in Avro; that is not simulated"
@@ -180,7 +161,7 @@ def _field(place: int | None, column: Column, options: CodecOptions, release: Re
         default = _default(column, type, release)
     # goavro reads the text "null" as no value (record.go)
     as_null = default is None or default == b'"null"' and release.avro_null_text == "null"
-    field = AvroField(place, column, clean(column.name), type, default, not as_null, release.avro_short_escapes)
+    field = AvroField(place, column, clean_name(column.name), type, default, not as_null, release.avro_short_escapes)
     return replace(field, problem=_default_problem(field, release))
 
 
@@ -331,16 +312,24 @@ def value_pieces(cells: pa.Array, type: ColumnType, avro: AvroType, whole_bits: 
     family = types.family(type)
     match avro.name:
         case "int" | "long":
-            return [numbers.integers(cells, type.unsigned)]
+            return [wire_numbers.integers(cells, type.unsigned)]
         case "float":
-            return [numbers.floats(cells, 4)]
+            return [wire_numbers.floats(cells, 4)]
         case "double":
-            return [numbers.floats(cells, 8)]
+            return [wire_numbers.floats(cells, 8)]
     if family == "bit":
         width = (max(type.length, BITS) + 7) // 8 if whole_bits else 1
-        return [*numbers.sized(numbers.bit_strings(cells, width))]
+        return [*wire_numbers.sized(wire_numbers.bit_strings(cells, width))]
     if avro.logical:
-        return [*numbers.sized(numbers.decimals(cells, max(type.decimal, 0)))]
+        return [*wire_numbers.sized(wire_numbers.decimals(cells, max(type.decimal, 0)))]
     if family == "enum":
         wire_numbers.require_enum_members(cells, type, "CDC:ErrAvroEncodeFailed", "encode to avro native data")
-    return [*numbers.sized(sent_bytes(cells, type))]
+    return [*wire_numbers.sized(sent_bytes(cells, type))]
+
+
+def union_branch(cells: pa.Array, default_first: bool) -> Piece:
+    """Return the position of each value's type in the union of its type and null."""
+    of_value, of_null = (b"\x00", b"\x02") if default_first else (b"\x02", b"\x00")
+    if not cells.null_count:
+        return of_value
+    return pc.if_else(cells.is_valid(), pa.scalar(of_value, pa.binary()), pa.scalar(of_null, pa.binary()))

@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from simulator.errors import EncodeError
 from simulator.releases import Release
-from simulator.ticdc.codecs.debezium.values import MILLISECOND_DECIMALS, is_string, value_format
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.debezium.values import CLUSTER, MILLISECOND_DECIMALS, is_string, value_format
 from simulator.ticdc.codecs.json_text import raw_escape, raw_quoted
 from simulator.ticdc.codecs.wire_numbers import padded_float
 from simulator.ticdc.table_info import visible_columns
@@ -23,9 +24,6 @@ from simulator.tidb.ddl.defaults import row_default, stored_value
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
-
-CLUSTER = "default"
-"""The name of TiCDC's cluster, `--cluster-id` of `cdc server`."""
 
 Json: TypeAlias = "str | int | None | Raw | Mapping[str, Json] | list[Json]"
 
@@ -73,6 +71,11 @@ def key_schema(table: Table, columns: tuple[Column, ...], extension: bool, relea
     fields = [field_schema(column, extension, release) for column in columns]
     name = f"{_name(table, release)}.Key"
     return json_text({"type": "struct", "name": name, "optional": False, "fields": fields})
+
+
+def has_extension(options: CodecOptions, release: Release) -> bool:
+    """Return whether schemas have `tidb_type`, and watermarks are sent."""
+    return options.enable_tidb_extension and release.debezium_statements
 
 
 def _name(table: Table, release: Release) -> str:

@@ -6,6 +6,8 @@
   that do not exist) is NULL, or 1970 in a column that is NOT NULL.
 * BIT(1) is true or false. Other bits are bytes, the lowest first. Bytes are base64.
 * ENUM and SET are their texts.
+
+`source` has the same members in all messages, most of them empty: there is no binlog of MySQL.
 """
 
 from __future__ import annotations
@@ -23,13 +25,16 @@ from simulator.columns.row_image import restore_nulls
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.binary import base64
-from simulator.ticdc.codecs.json_members import Converter, Escaping, unchanged
-from simulator.ticdc.codecs.json_text import decimal, is_raw_plain, raw_escape
+from simulator.ticdc.codecs.json_members import Converter, Escaping, Piece, unchanged
+from simulator.ticdc.codecs.json_text import decimal, is_raw_plain, raw_escape, raw_quoted
 from simulator.ticdc.codecs.wire_numbers import padded_float
 from simulator.ticdc.mounter import to_instants
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType
+
+CLUSTER = "default"
+"""The name of TiCDC's cluster, `--cluster-id` of `cdc server`."""
 
 MILLISECOND_DECIMALS = 3
 """A DATETIME with more decimals is in microseconds."""
@@ -39,6 +44,19 @@ EXACT_DIGITS, PLAIN_DECIMALS = 15, 6
 
 _LONGEST_SIGNED = 19
 """Digits of the largest BIGINT with a sign."""
+
+
+def source_pieces(schema: str, table: str, physical: Piece, commit_ts: Piece) -> list[Piece]:
+    """Return the pieces of a payload up to the end of `source`."""
+    cluster = raw_quoted(CLUSTER)
+    return [
+        b'{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":' + cluster + b',"ts_ms":',
+        physical,
+        b',"snapshot":"false","db":%s,"table":%s' % (raw_quoted(schema), raw_quoted(table)),
+        b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":',
+        commit_ts,
+        b',"cluster_id":' + cluster + b"}",
+    ]
 
 
 def number_format(column: Column, release: Release) -> Converter | None:

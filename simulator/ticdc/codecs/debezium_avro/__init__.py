@@ -35,14 +35,12 @@ from simulator.columns.cells import fixed
 from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release, option_names
-from simulator.ticdc.codecs.avro import numbers
-from simulator.ticdc.codecs.avro.numbers import long, string
+from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.codec import KeyValue, Protocol
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.debezium import DEBEZIUM
-from simulator.ticdc.codecs.debezium.encoder import OPERATIONS, once_a_transaction
-from simulator.ticdc.codecs.debezium.schemas import CLUSTER, connect_type, null_cell
+from simulator.ticdc.codecs.debezium import DEBEZIUM, OPERATIONS, once_a_transaction
+from simulator.ticdc.codecs.debezium.schemas import connect_type, null_cell
 from simulator.ticdc.codecs.debezium.statements import (
     CHANGE_KEY,
     change_value,
@@ -50,7 +48,7 @@ from simulator.ticdc.codecs.debezium.statements import (
     watermark_payloads,
     watermark_schemas,
 )
-from simulator.ticdc.codecs.debezium.values import bit_bytes, number_format, timestamp_format
+from simulator.ticdc.codecs.debezium.values import CLUSTER, bit_bytes, number_format, timestamp_format
 from simulator.ticdc.codecs.debezium_avro import schemas
 from simulator.ticdc.codecs.debezium_avro.schemas import Connect, avro_text, source
 from simulator.ticdc.codecs.json_members import Piece
@@ -65,7 +63,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_all_by_operation,
 )
 from simulator.ticdc.codecs.schema_registry import HEADER
-from simulator.ticdc.codecs.wire_numbers import to_float64
+from simulator.ticdc.codecs.wire_numbers import long, string, to_float64
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table, places_of
@@ -110,12 +108,12 @@ def _value(changes: OperationRows, options: CodecOptions, release: Release) -> p
     table = changes.rows.table
 
     def behind(commit_ts: pa.Array) -> list[Piece]:
-        physical = numbers.longs(commit_ts.to_numpy() >> LOGICAL_BITS, commit_ts)
+        physical = wire_numbers.longs(commit_ts.to_numpy() >> LOGICAL_BITS, commit_ts)
         return [
             string("2.4.0.Final") + string("TiCDC") + string(CLUSTER),
             physical,
             NULL + string(table.schema) + string(table.name) + _EMPTY_MEMBERS,
-            numbers.longs(commit_ts.to_numpy(), commit_ts),
+            wire_numbers.longs(commit_ts.to_numpy(), commit_ts),
             string(CLUSTER) + string(OPERATIONS[changes.operation].decode()),
             physical if options.build_ts is None else long(options.build_ts),
         ]
@@ -254,26 +252,26 @@ def _pieces(cells: pa.Array, column: Column, options: CodecOptions, release: Rel
     type, counted = column.type, number_format(column, release)
     if counted is not None:
         found = counted(cells, type)
-        return [numbers.longs(found.fill_null(0).to_numpy(), found)]
+        return [wire_numbers.longs(found.fill_null(0).to_numpy(), found)]
     match types.family(type):
         case "bit" if type.length == 1:
             return [pc.if_else(pc.equal(cells, b"0"), pa.scalar(b"\0", pa.binary()), pa.scalar(b"\1", pa.binary()))]
         case "bit":
-            return numbers.sized(bit_bytes(cells, type))
+            return wire_numbers.sized(bit_bytes(cells, type))
         case "integer" if types.exceeds_int64(type):
             if options.avro_bigint_unsigned_handling_mode == "string":
-                return numbers.sized(cells)
+                return wire_numbers.sized(cells)
             _require_signed(cells)
-            return [numbers.integers(cells, True)]
+            return [wire_numbers.integers(cells, True)]
         case "integer" | "year":
-            return [numbers.integers(cells, type.unsigned)]
+            return [wire_numbers.integers(cells, type.unsigned)]
         case "float":
             return [_floats(cells, column, release)]
         case "decimal" if options.avro_decimal_handling_mode == "precise":
-            return numbers.sized(numbers.decimals(cells, max(type.decimal, 0)))
+            return wire_numbers.sized(wire_numbers.decimals(cells, max(type.decimal, 0)))
         case "datetime":
-            return numbers.sized(timestamp_format(column, release, options.time_zone)(cells, type))
-    return numbers.sized(sent_bytes(cells, type))
+            return wire_numbers.sized(timestamp_format(column, release, options.time_zone)(cells, type))
+    return wire_numbers.sized(sent_bytes(cells, type))
 
 
 def _require_signed(cells: pa.Array) -> None:

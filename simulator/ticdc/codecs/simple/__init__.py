@@ -25,7 +25,6 @@ import pyarrow as pa
 
 from simulator.errors import EncodeError
 from simulator.releases import Release, option_names
-from simulator.ticdc.codecs.avro.numbers import long
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD, SizeLimit, apply_size_limit, compress, decompress
@@ -40,6 +39,7 @@ from simulator.ticdc.codecs.row_changes import (
     refuse_older_rows,
 )
 from simulator.ticdc.codecs.simple import avro, rows, schemas
+from simulator.ticdc.codecs.wire_numbers import long
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table

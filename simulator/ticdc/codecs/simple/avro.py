@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +21,6 @@ from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.columns.row_image import Image
 from simulator.releases import Release
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.avro.numbers import long, longs, sized, string
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import join
@@ -46,6 +44,7 @@ from simulator.ticdc.codecs.simple.schemas import (
     table_schema,
     type_name,
 )
+from simulator.ticdc.codecs.wire_numbers import floats, long, longs, sized, string
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
@@ -60,14 +59,6 @@ def boolean(value: bool) -> bytes:
 def array(items: list[bytes]) -> bytes:
     """Return an array in one block."""
     return (long(len(items)) + b"".join(items) if items else b"") + b"\0"
-
-
-def floats(numbers: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> pa.Array:
-    """Return numbers as float or double, by their width."""
-    width = numbers.dtype.itemsize
-    little = np.ascontiguousarray(numbers.astype(numbers.dtype.newbyteorder("<")))
-    ends = np.arange(0, width * (len(numbers) + 1), width, dtype=np.int32)
-    return pa.Array.from_buffers(pa.binary(), len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(little)])
 
 
 MESSAGE = long(11)
@@ -297,7 +288,8 @@ def _converter(type: ColumnType, zone: str, release: Release) -> ValuePieces:
         case "set":
             return lambda cells, type: [LONG, integers(wire_numbers.set_number(cells, type))]
         case "float":
-            return lambda cells, type: [FLOAT if type.name == "float" else DOUBLE, float_values(cells, type)]
+            branch, width = (FLOAT, 4) if type.name == "float" else (DOUBLE, 8)
+            return lambda cells, type: [branch, floats(cells, width)]
     return lambda cells, type: [STRING, *sized(surrogate_unescaped(cells))]
 
 
@@ -312,10 +304,8 @@ def _first_converter(type: ColumnType) -> ValuePieces:
         case "enum" | "set":
             return lambda cells, type: [FIRST_STRING, *sized(member_names(cells, type))]
         case "float":
-            return lambda cells, type: [
-                FIRST_FLOAT if type.name == "float" else FIRST_DOUBLE,
-                float_values(cells, type),
-            ]
+            branch, width = (FIRST_FLOAT, 4) if type.name == "float" else (FIRST_DOUBLE, 8)
+            return lambda cells, type: [branch, floats(cells, width)]
     return lambda cells, type: [FIRST_STRING, *sized(surrogate_unescaped(cells))]
 
 
@@ -331,9 +321,3 @@ def integers(cells: pa.Array) -> pa.Array:
     if pc.any(pc.starts_with(numbers, "-")).as_py():
         return longs(numbers.cast(pa.int64()).to_numpy(zero_copy_only=False))
     return longs(numbers.cast(pa.uint64()).to_numpy(zero_copy_only=False).view(np.int64))
-
-
-def float_values(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """Return FLOAT as floats, DOUBLE as doubles."""
-    numbers = wire_numbers.to_float64(cells).to_numpy(zero_copy_only=False)
-    return floats(numbers.astype(np.float32) if type.name == "float" else numbers)
