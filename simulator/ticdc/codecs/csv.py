@@ -44,7 +44,7 @@ from simulator.ticdc.mounter import UNTYPED, is_untyped, later_columns
 from simulator.tidb.collations import has_weights, padded, pads_spaces, sort_keys
 from simulator.tidb.keys import index_prefix
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle, visible_columns
+from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle, places_of, visible_columns
 from simulator.tidb.model.types import ColumnType
 
 LETTERS = {"INSERT": b"I", "UPDATE": b"U", "DELETE": b"D"}
@@ -87,36 +87,31 @@ def header(table: Table, selected: frozenset[str] | None, options: CodecOptions,
 def _encode_operation(
     changes: OperationRows, columns: Sequence[Column], options: CodecOptions, release: Release
 ) -> pa.Array:
-    if changes.operation == "DELETE":
-        known = None if options.enable_old_value or not release.csv_delete_by_key else _handle_columns(changes)
-        return join(*_line(b"D", changes, changes.before(), columns, options, release, known), null=b"")
+    letters: tuple[bytes, ...] = (LETTERS[changes.operation],)
     if changes.operation == "UPDATE" and options.csv.output_old_value:
-        images = (changes.before(), changes.after())
-        lines = (
-            _line(letter, changes, image, columns, options, release)
-            for letter, image in zip(UPDATE_PARTS, images, strict=True)
-        )
-        return join(*(piece for line in lines for piece in line), null=b"")
-    letter = LETTERS[changes.operation]
-    if not options.enable_old_value and release.update_without_old_value:
-        letter = LETTERS["INSERT"]
-    return join(*_line(letter, changes, changes.after(), columns, options, release), null=b"")
+        letters = UPDATE_PARTS
+    elif changes.operation == "UPDATE" and not options.enable_old_value and release.update_without_old_value:
+        letters = (LETTERS["INSERT"],)
+    sent = _sent(changes, columns, options, release)
+    return join(*(piece for letter in letters for piece in _line(letter, changes, sent, options, release)), null=b"")
 
 
-def _handle_columns(changes: OperationRows) -> frozenset[str]:
-    return frozenset(table_info.handle_key(changes.rows.table))
+def _sent(
+    changes: OperationRows, columns: Sequence[Column], options: CodecOptions, release: Release
+) -> Sequence[Column]:
+    """Return the columns that TiCDC has of the rows and column selectors leave, and all virtual ones."""
+    names = changes.rows.selected
+    if changes.operation == "DELETE" and not options.enable_old_value and release.csv_delete_by_key:
+        handle = frozenset(table_info.handle_key(changes.rows.table))
+        names = handle if names is None else handle & names
+    return [column for column in columns if names is None or column.generated == "virtual" or column.name in names]
 
 
 def _line(
-    letter: bytes,
-    changes: OperationRows,
-    image: Image,
-    columns: Sequence[Column],
-    options: CodecOptions,
-    release: Release,
-    known: frozenset[str] | None = None,
+    letter: bytes, changes: OperationRows, columns: Sequence[Column], options: CodecOptions, release: Release
 ) -> list[Piece]:
-    """Return the pieces of a line for each row; `known` are the columns that TiCDC has of the rows, None for all."""
+    """Return the pieces of a line for each row, of the old one after `D`."""
+    image = changes.before() if letter == b"D" else changes.after()
     table, csv = changes.rows.table, options.csv
     quoting = Quoting.of(csv)
     delimiter = csv.delimiter.encode()
@@ -130,15 +125,13 @@ def _line(
         cells.append([b"true" if changes.operation == "UPDATE" else b"false"])
     if csv.output_handle_key:
         cells.append([quoting.strings(handle_texts(changes))])
-    selected, place, later = changes.rows.selected, 0, later_columns(table, release)
+    places, later = places_of(table), later_columns(table, release)
     for column in columns:
         if column.generated == "virtual":
             cells.append([csv.null.encode()])  # TiKV does not have its value
             continue
-        if (selected is None or column.name in selected) and (known is None or column.name in known):
-            pieces_of = maybe_untyped_pieces if column.name in later else column_pieces
-            cells.append(pieces_of(image.cells(place), column.type, csv, quoting, release))
-        place += 1
+        pieces_of = maybe_untyped_pieces if column.name in later else column_pieces
+        cells.append(pieces_of(image.cells(places[column.name]), column.type, csv, quoting, release))
     try:
         pieces: list[Piece] = [piece for cell in cells for piece in (*cell, delimiter)]
     except ValueError as error:

@@ -79,42 +79,27 @@ def canal_columns(
 
     `full` means mysqlType with sizes (content-compatible).
     """
-    later = later_columns(table, release)
-    handle, visible = table_info.handle_columns(table, release), table_info.visible_columns(table)
+    handle, later = table_info.handle_columns(table, release), later_columns(table, release)
     places = places_of(table)
-    candidates = table.columns if release.canal_virtual_columns else visible
-    return tuple(
-        _column(
-            column,
-            places.get(column.name),
-            column.name in handle,
-            full,
-            release,
-            selected is None or column.name in selected,
-            column.name in later,
+    sent = table.columns if release.canal_virtual_columns else table_info.visible_columns(table)
+    columns = []
+    for column in sorted(sent, key=_ORDERS[release.canal_column_order]):
+        type, name, place = column.type, quoted(column.name), places.get(column.name)
+        text = always_null if place is None else with_nulls(_text(type, release), type, release)
+        convert = _escaped(text) if types.family(type) in ("string", "text", "json") else text
+        if column.name in later:
+            convert = MaybeUntyped(convert, _escaped(_printed))
+        columns.append(
+            CanalColumn(
+                JsonMember(place or 0, type, name + b":", b"", True, column.name in handle, convert),
+                text,
+                b"%d" % sql_type(type, release),
+                None if place is None else promotion(type, release),
+                name + b":" + quoted(mysql_type(type, full, release)),
+                selected is None or column.name in selected,
+            )
         )
-        for column in sorted(candidates, key=_ORDERS[release.canal_column_order])
-    )
-
-
-def _column(
-    column: Column, place: int | None, handle: bool, full: bool, release: Release, selected: bool, later: bool
-) -> CanalColumn:
-    type, name = column.type, quoted(column.name)
-    text = always_null if place is None else with_nulls(_text(type, release), type, release)
-    is_text = types.family(type) in ("string", "text", "json")
-    convert = _escaped(text) if is_text else text
-    if later:
-        convert = MaybeUntyped(convert, _escaped(_printed))
-    member = JsonMember(place or 0, type, name + b":", b"", True, handle, convert)
-    return CanalColumn(
-        member,
-        text,
-        b"%d" % sql_type(type, release),
-        None if place is None else promotion(type, release),
-        name + b":" + quoted(mysql_type(type, full, release)),
-        selected,
-    )
+    return tuple(columns)
 
 
 def _text(type: ColumnType, release: Release) -> Converter:
