@@ -20,7 +20,7 @@ from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import split, table_info
 from simulator.ticdc.dispatch import Route
-from simulator.ticdc.dispatch.partitions import Destinations, choose_partitions, dispatch_hashes, table_hash
+from simulator.ticdc.dispatch.destinations import Destinations, choose_partitions, dispatch_hashes, table_hash
 from simulator.ticdc.filters.event_filters import ROW_KINDS, EventFilters, reads_values, rule_ignoring_row
 from simulator.ticdc.filters.row_expressions import passing_rows
 from simulator.ticdc.mounter import without_marks

@@ -20,7 +20,7 @@ from simulator.errors import SnapshotError
 from simulator.sources.diff import Comparison, OlderRows
 from simulator.sources.snapshots import FilePiece, PhysicalTable, TableScan, state_batches
 from simulator.ticdc import table_info
-from simulator.ticdc.dispatch.partitions import follows_from_handle, follows_from_time
+from simulator.ticdc.dispatch.destinations import follows_from_handle, follows_from_time
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import ROW_ID, visible_columns
 from simulator.tso import FOREVER

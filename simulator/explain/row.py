@@ -22,13 +22,12 @@ from simulator.ticdc.codecs.large_messages import file_uri
 from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
 from simulator.ticdc.ddl import is_eligible
 from simulator.ticdc.dispatch import route, router, sent_table
+from simulator.ticdc.dispatch.destinations import choose_partitions as partitions_of
+from simulator.ticdc.dispatch.destinations import dispatch_hashes
 from simulator.ticdc.dispatch.dispatchers import ROW_ID, SINGLE_COLUMN, TS
-from simulator.ticdc.dispatch.partitions import choose_partitions as partitions_of
-from simulator.ticdc.dispatch.partitions import dispatch_hashes
-from simulator.ticdc.filters import filter_rule
 from simulator.ticdc.filters.event_filters import reads_values, rule_ignoring_row
 from simulator.ticdc.mounter import images_in_zone, zone_of_rows
-from simulator.ticdc.rules import ChangefeedRules
+from simulator.ticdc.rules import ChangefeedRules, filter_rule
 from simulator.ticdc.split import changed_key_columns, split_rule
 from simulator.ticdc.table_info import flag_names, flags, handle_columns, handle_key
 from simulator.tidb.model.table import SOFT_DELETE_TIME, Table, row_id_column, visible_columns

@@ -16,7 +16,7 @@ from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
 from simulator.ticdc.ddl import is_eligible
 from simulator.ticdc.dispatch import matching_rule, route, router
 from simulator.ticdc.dispatch.dispatchers import TS
-from simulator.ticdc.filters import filter_rule, replication
+from simulator.ticdc.rules import filter_rule, replication
 from simulator.ticdc.table_info import flag_names, flags, handle_index, handle_key
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, object_key, with_database
 from simulator.tidb.ddl.create_table_text import TextStyle, create_table_text

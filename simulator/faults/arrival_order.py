@@ -30,7 +30,7 @@ from simulator.faults.fault import (
 )
 from simulator.faults.kind import IN_TRANSIT, FaultKind, release_and_protocol
 from simulator.settings import DURATION, Key, to_duration_ms
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.ticdc.flush import GroupKeys
 from simulator.ticdc.rules import ChangefeedRules
 

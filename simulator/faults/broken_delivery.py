@@ -27,7 +27,7 @@ from simulator.faults.fault import (
 )
 from simulator.faults.kind import KAFKA, STORAGE, illegal_fault, refuse_without_watermarks
 from simulator.settings import DURATION, Key, to_duration_ms
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
 

@@ -46,7 +46,7 @@ from simulator.faults.kind import (
 )
 from simulator.settings import Key
 from simulator.ticdc.codecs import CODECS
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
 

@@ -24,7 +24,7 @@ from simulator.errors import UserError, mask_secrets
 from simulator.releases import Release
 from simulator.settings import DURATION, TEXT, Key, to_count, to_duration_ms, to_text
 from simulator.ticdc.codecs import DdlEvent
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.ticdc.flush import Flush
 
 

@@ -21,7 +21,7 @@ from simulator import limits
 from simulator.faults.fault import PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, ActiveFault, FaultContext, number_from
 from simulator.settings import TEXT, Key, to_text
 from simulator.ticdc.codecs import CODECS
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
 KAFKA, STORAGE = "kafka", "storage"

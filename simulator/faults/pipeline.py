@@ -29,7 +29,7 @@ from simulator.faults.fault import (
     checkpoint_standstill,
     renumber_destinations,
 )
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.ticdc.flush import Flush
 
 

@@ -33,7 +33,7 @@ from simulator.load.statistics import SentWindow
 from simulator.run.checkpoint import CheckpointFile, changefeed_identity, resume_hint, short_hash
 from simulator.signals import StopRequest
 from simulator.sinks.records import DeliveryReport, Latencies, Sink, require_delivered
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.tso import compose
 
 Observer = Callable[[SentWindow], None]

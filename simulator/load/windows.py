@@ -26,8 +26,8 @@ from simulator.generate.stream import Stream
 from simulator.load.epochs import EpochTable, SchemaEpoch, Window
 from simulator.sources.snapshots.pieces import locate_rows
 from simulator.ticdc import split, table_info
+from simulator.ticdc.dispatch.destinations import choose_partitions, dispatch_hashes
 from simulator.ticdc.dispatch.dispatchers import ROW_ID
-from simulator.ticdc.dispatch.partitions import choose_partitions, dispatch_hashes
 from simulator.ticdc.mounter import filled_images, zone_of_rows
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns

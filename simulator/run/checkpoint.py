@@ -29,7 +29,7 @@ from simulator.sources.snapshots import CsvDialect, Snapshot
 from simulator.sources.snapshots.quoting import UTF8
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.changefeed.model import Kafka
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 
 PIECE = 1 << 22
 """Bytes of a snapshot's file that are hashed at a time."""

@@ -34,7 +34,7 @@ from simulator.ticdc.cloud_storage import StoredTable, schema_events, stored_tab
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager
 from simulator.ticdc.dispatch import Route, sent_table
-from simulator.ticdc.dispatch.partitions import Destinations, TopicGrowth
+from simulator.ticdc.dispatch.destinations import Destinations, TopicGrowth
 
 
 class Output:

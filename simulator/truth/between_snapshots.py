@@ -24,7 +24,7 @@ from simulator.sources.diff import Comparison, placed_changes
 from simulator.sources.snapshots import PlacedTable, TableScan
 from simulator.sources.transition import cut_unaltered
 from simulator.ticdc import split
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.model.table import Table
 from simulator.truth.directory import LEFT_OUT, ROWS

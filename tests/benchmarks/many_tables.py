@@ -29,8 +29,8 @@ from simulator.sinks.records import DeliveryReport
 from simulator.sources import snapshots
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed, load
-from simulator.ticdc.filters import replication
 from simulator.ticdc.filters.event_filters import event_filters, rule_ignoring_row
+from simulator.ticdc.rules import replication
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.model.table import Table
 

@@ -14,7 +14,7 @@ from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl, WatermarkSchedule, merge
 from simulator.engines.tasks.progress import pace
 from simulator.signals import StopRequest
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.tso import compose
 
 Event = tuple[int, int, int]

@@ -15,7 +15,7 @@ from simulator.run.execute import rehearse
 from simulator.run.plan import plan
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import load
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num="
 TOPICS = '[sink]\ndispatchers = [{matcher = ["tenant.*"], topic = "{schema}_{table}"}]\n'

@@ -12,7 +12,7 @@ import pytest
 import simulator
 from simulator.errors import UserError
 from simulator.releases import DEFAULT, RELEASES, V8_5, find
-from simulator.ticdc.filters import is_system, replication
+from simulator.ticdc.rules import is_system, replication
 
 SHOWING = {"releases", "explain", "cli", "api", "page"}
 """Rooms that may name an architecture."""

@@ -36,7 +36,7 @@ from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec_options import supported_options
 from simulator.ticdc.dispatch import route, router
-from simulator.ticdc.dispatch.partitions import choose_partitions, dispatch_hashes
+from simulator.ticdc.dispatch.destinations import choose_partitions, dispatch_hashes
 from simulator.ticdc.split import split_rule
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import visible_columns

@@ -22,7 +22,7 @@ from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import CodecOptions, DdlEvent
 from simulator.ticdc.codecs.schema_registry import SchemaIds, SchemaManager
 from simulator.ticdc.dispatch import Route
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.tso import FOREVER
 
 

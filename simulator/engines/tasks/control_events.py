@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from simulator import limits
 from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK, Ints, ints, picked
-from simulator.ticdc.dispatch.partitions import Destinations
+from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.tso import compose
 
 CHUNK = 16_384

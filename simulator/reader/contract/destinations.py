@@ -23,8 +23,8 @@ from simulator.reader.events import UNKNOWN_CELL, Layout
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch import Route, Router, matching_rule, route, router
+from simulator.ticdc.dispatch.destinations import choose_partitions, dispatch_hashes
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, ROW_ID
-from simulator.ticdc.dispatch.partitions import choose_partitions, dispatch_hashes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table, row_id_column
 from simulator.tidb.syntax.expressions import TableName

@@ -34,7 +34,7 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Route
-from simulator.ticdc.dispatch.partitions import TopicGrowth
+from simulator.ticdc.dispatch.destinations import TopicGrowth
 from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.mounter import zone_of_rows
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables

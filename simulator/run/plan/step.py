@@ -20,7 +20,7 @@ from simulator.run.plan.versions import TableVersions
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.codecs import TableInfo
 from simulator.ticdc.dispatch import Route
-from simulator.ticdc.dispatch.partitions import TopicGrowth
+from simulator.ticdc.dispatch.destinations import TopicGrowth
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, Key
 from simulator.tidb.engine.execution import Upstream

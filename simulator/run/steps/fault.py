@@ -36,7 +36,7 @@ from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace, StepVariant
 from simulator.settings import Key, table_schema, to_text
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS, RowChanges
-from simulator.ticdc.dispatch.partitions import TopicGrowth
+from simulator.ticdc.dispatch.destinations import TopicGrowth
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.engine import FailedStatement
 from simulator.tidb.restore.expressions import quote_name

@@ -19,9 +19,8 @@ from simulator.releases import Release
 from simulator.ticdc.ddl.events import JobEvent, job_events, route_event, sent_query
 from simulator.ticdc.ddl.rename import Rename, SchemaSnapshot, rename_texts, replicated_pairs, schema_snapshot
 from simulator.ticdc.dispatch import find_conflict
-from simulator.ticdc.filters import Replication, filter_rule
 from simulator.ticdc.filters.event_filters import EventRule, rule_ignoring_ddl
-from simulator.ticdc.rules import ChangefeedRules, mode_problem
+from simulator.ticdc.rules import ChangefeedRules, Replication, filter_rule, mode_problem
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog

@@ -1,10 +1,9 @@
 """Topic and partition of an event, as TiCDC's dispatchers choose them: the rule of a table in `[sink] dispatchers`, its route.
 
 A route has topic, dispatcher, hashed columns, selected columns and the names in messages. All of it is decided once per
-table, on the driver; only the hash of a row depends on its values (`partitions`).
+table, on the driver; only the hash of a row depends on its values (`destinations`).
 
-The first matching rule decides; after the last one comes `*.*` with the default dispatcher. A topic expression such
-as `prefix_{schema}_{table}` gives a valid name of a Kafka topic. Of `[sink] column-selectors` the first one whose
+The first matching rule decides; after the last one comes `*.*` with the default dispatcher. Of `[sink] column-selectors` the first one whose
 matcher fits the table decides which columns its messages have. The first matching rule with `target-schema` or
 `target-table` decides about the names in messages, and no two tables may get the same name; topics, partitions and filters
 use the names in TiDB.
@@ -16,39 +15,30 @@ pkg/routing/{router,registry}.go.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import V8_5, Release
-from simulator.ticdc.changefeed.kafka import require_topic
-from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
-from simulator.ticdc.changefeed.protocols import FALLBACK, PROTOCOLS
+from simulator.ticdc.changefeed.model import Changefeed, ColumnSelector, DispatchRule
+from simulator.ticdc.dispatch.destinations import topic_name, used_expression, validate_expression
 from simulator.ticdc.dispatch.dispatchers import (
     COLUMNS,
     DISPATCHERS,
     INDEX_VALUE,
     KEY,
-    TABLE,
     HashedColumns,
     Hashing,
+    Route,
     dispatcher_error,
     dispatcher_of,
     index_of,
     knows_index,
     offsets_of,
 )
-from simulator.ticdc.filters import (
-    Selector,
-    TableFilter,
-    compile_selectors,
-    selected_columns,
-    table_filter,
-    verify_selectors,
-)
+from simulator.ticdc.filters import ColumnFilter, TableFilter, column_filter, table_filter
 from simulator.ticdc.mounter import zone_of_rows
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.expressions import TableName
 
 
@@ -120,36 +110,6 @@ def _target(expression: str, schema: str, table: str, kept: str) -> str:
 
 
 @dataclass(frozen=True)
-class Route:
-    """The destination of a table's rows, determined once per table on the driver."""
-
-    dispatcher: str
-    """The dispatcher in effect, also for `default`, `rowid` and unknown names: TABLE, INDEX_VALUE, COLUMNS or TS; in
-    4.0.0 – 4.0.4 SINGLE_COLUMN or ROW_ID."""
-
-    topic: str
-    hashed: HashedColumns = ()
-    groups_by: str = TABLE
-    """As `Dispatcher.groups_by`."""
-
-    rule: int | None = None
-    """Index of the rule in `[sink] dispatchers`; None for the implicit last one."""
-
-    key: str = ""
-    """The key of Pulsar's `key` dispatcher."""
-
-    hashing: Hashing = Hashing()
-    selected: frozenset[str] | None = None
-    """The columns that column selectors leave in messages; None means all."""
-
-    sent_as: tuple[str, str] | None = None
-    """Schema and table in messages, if table routing changes them."""
-
-    time_zone: str = ""
-    """The zone in which TIMESTAMPs are hashed; empty for UTC."""
-
-
-@dataclass(frozen=True)
 class Router:
     """The compiled dispatch rules of a changefeed."""
 
@@ -174,30 +134,22 @@ def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
         # the rows of a table go to one worker; rules do nothing (tiflow v8.0.0:
         # cdc/sink/dmlsink/cloudstorage/defragmenter.go)
         left = compile_selectors(changefeed.column_selectors if release.storage_selectors else (), sensitive)
-        worker = Router((), changefeed.topic, changefeed.scheme, release, codec.enable_old_value, left)
-        return replace(worker, by_table=True)
-    options = (codec.protocol, sensitive, changefeed.scheme, release, codec.enable_old_value)
+        return Router((), changefeed.topic, changefeed.scheme, release, codec.enable_old_value, left, by_table=True)
     selectors = compile_selectors(changefeed.column_selectors, sensitive)
-    compiled = compile_rules(rules, changefeed.topic, *options)
-    zone = zone_of_rows(codec.time_zone, release)
-    return replace(compiled, selectors=selectors, routes=table_routes(rules, sensitive), time_zone=zone)
-
-
-def compile_rules(
-    rules: Sequence[DispatchRule],
-    default_topic: str,
-    protocol: str = FALLBACK.name,
-    case_sensitive: bool = False,
-    scheme: str = "kafka",
-    release: Release = V8_5,
-    enable_old_value: bool = True,
-) -> Router:
-    """Return a router of these rules, without column selectors and table routes."""
-    matchers = [table_filter(rule.matcher, case_sensitive) for rule in rules]
+    matchers = [table_filter(rule.matcher, sensitive) for rule in rules]
     for rule in rules:
-        validate(rule.topic, protocol, scheme, release)
-    effective = (replace(rule, topic=effective_expression(rule.topic, release)) for rule in rules)
-    return Router(tuple(zip(matchers, effective)), default_topic, scheme, release, enable_old_value)
+        validate_expression(rule.topic, codec.protocol, changefeed.scheme, release)
+    used = (replace(rule, topic=used_expression(rule.topic, release)) for rule in rules)
+    return Router(
+        tuple(zip(matchers, used, strict=True)),
+        changefeed.topic,
+        changefeed.scheme,
+        release,
+        codec.enable_old_value,
+        selectors,
+        table_routes(rules, sensitive),
+        time_zone=zone_of_rows(codec.time_zone, release),
+    )
 
 
 def matching_rule(router: Router, schema: str, table: str) -> tuple[int | None, DispatchRule]:
@@ -211,7 +163,7 @@ def matching_rule(router: Router, schema: str, table: str) -> tuple[int | None, 
 def topic_of(router: Router, schema: str, table: str) -> str:
     """Return the topic of a table's rows."""
     rule = matching_rule(router, schema, table)[1]
-    return substitute(rule.topic, schema, table) if rule.topic else router.default_topic
+    return topic_name(rule.topic, schema, table) if rule.topic else router.default_topic
 
 
 def topic_of_ddl(router: Router, schema: str, table: str, old: tuple[str, str] | None = None) -> str:
@@ -230,7 +182,7 @@ def route(router: Router, table: Table) -> Route:
     index or columns of its rule are missing."""
     index, rule = matching_rule(router, table.schema, table.name)
     release, name = router.release, rule.partition.lower()
-    topic = substitute(rule.topic, table.schema, table.name) if rule.topic else router.default_topic
+    topic = topic_name(rule.topic, table.schema, table.name) if rule.topic else router.default_topic
     if name and name not in DISPATCHERS and router.scheme.startswith("pulsar"):
         return Route(KEY, topic, rule=index, key=rule.partition)
     dispatcher = dispatcher_of(name, table, release, router.enable_old_value)
@@ -307,75 +259,65 @@ IMPLICIT = DispatchRule(("*.*",), "default")
 BY_TABLE = DispatchRule(("*.*",), "table")
 
 
-MAX_LENGTH = 249
-"""Kafka's limit for a topic name."""
+@dataclass(frozen=True)
+class Selector:
+    """A compiled entry."""
 
-NAME = re.compile(r"[A-Za-z0-9._-]+")
-EXPRESSIONS = {
-    "idle": (
-        re.compile(r"[A-Za-z0-9._-]*\{schema\}[A-Za-z0-9._-]*|\{schema\}_\{table\}"),
-        "one {schema} among letters, digits, '.', '_', '-', or {schema}_{table}",
-    ),
-    "schema": (
-        re.compile(r"[A-Za-z0-9._-]*\{schema\}([A-Za-z0-9._-]*\{table\})?[A-Za-z0-9._-]*"),
-        "one {schema} and then at most one {table} among letters, digits, '.', '_', '-'",
-    ),
-    "any": (
-        re.compile(r"[A-Za-z0-9._-]*(\{schema\})?([A-Za-z0-9._-]*\{table\})?[A-Za-z0-9._-]*"),
-        "letters, digits, '.', '_', '-', one {schema} and then one {table}",
-    ),
-}
-"""The accepted expressions and their description, by `release.topic_rules`."""
+    tables: TableFilter
+    columns: ColumnFilter
 
-AVRO = re.compile(r"[A-Za-z0-9._-]*\{schema\}[A-Za-z0-9._-]*\{table\}[A-Za-z0-9._-]*")
-FORBIDDEN = re.compile(r"[^A-Za-z0-9._-]")
-RESERVED = {".": "_", "..": "__"}
-PULSAR = re.compile(
-    r"(persistent|non-persistent)://[A-Za-z0-9{}._-]*/[A-Za-z0-9{}._-]*/[A-Za-z0-9{}._-]*"
-    r"|[A-Za-z0-9._-]*\{schema}[A-Za-z0-9._-]*\{table}[A-Za-z0-9._-]*"
-)
-PULSAR_FULL = re.compile(r"(persistent|non-persistent)://")
+    def matches(self, table: Table) -> bool:
+        return self.tables.match(table.schema, table.name)
 
 
-def is_static(expression: str) -> bool:
-    """Return whether the expression has no placeholders (an empty one is the default topic)."""
-    return not expression or NAME.fullmatch(expression) is not None
+def compile_selectors(rules: Iterable[ColumnSelector], case_sensitive: bool) -> tuple[Selector, ...]:
+    """Return the selectors; raise ChangefeedError (CDC:ErrFilterRuleInvalid). Column names match in any letter case."""
+    return tuple(Selector(table_filter(rule.matcher, case_sensitive), column_filter(rule.columns)) for rule in rules)
 
 
-def effective_expression(expression: str, release: Release) -> str:
-    """Return the expression, or an empty one if the release sends everything to the default topic."""
-    return "" if release.topic_rules in ("none", "idle") else expression
+def selected_columns(selectors: Sequence[Selector], table: Table, release: Release) -> frozenset[str] | None:
+    """Return the visible columns that are left, or None if all are.
+
+    Raise ChangefeedError (CDC:ErrColumnSelectorFailed) if the release would fail at the table's first row.
+    """
+    selector = next((selector for selector in selectors if selector.matches(table)), None)
+    if selector is None:
+        return None
+    names = [column.name for column in visible_columns(table)]
+    left = frozenset(name for name in names if selector.columns.match(name))
+    if release.column_selectors == "rows":
+        _require_key(table, left, release)
+    return None if len(left) == len(names) else left
 
 
-def validate(expression: str, protocol: str = FALLBACK.name, scheme: str = "kafka", release: Release = V8_5) -> None:
-    """Raise ChangefeedError for an expression that TiCDC rejects; an empty one is the default topic."""
-    if not expression or release.topic_rules == "none":
-        return
-    if is_static(expression) and release.topic_rules == "any":
-        if not scheme.startswith("pulsar"):
-            # sent as it is written, and not substituted (dispatcher/event_router.go, getTopicDispatcher)
-            require_topic(expression)
-        return
-    if scheme.startswith("pulsar"):
-        _validate_pulsar(expression)
-    elif PROTOCOLS[protocol].topics_name_tables and not AVRO.fullmatch(expression):
-        raise _invalid(expression, "topic rule for Avro must contain {schema} and {table}", release)
-    elif not EXPRESSIONS[release.topic_rules][0].fullmatch(expression):
-        raise _invalid(expression, f"TiCDC {release.name} accepts {EXPRESSIONS[release.topic_rules][1]}", release)
+def verify_selectors(
+    selectors: Sequence[Selector], table: Table, dispatched: Collection[str], release: Release
+) -> None:
+    """Check a table with every selector that matches it, as TiCDC does when a changefeed starts.
+
+    `dispatched` are the columns of its rule if the dispatcher is `columns`. Raise ChangefeedError
+    (CDC:ErrColumnSelectorFailed).
+    """
+    for selector in selectors:
+        if selector.matches(table):
+            names = [column.name for column in table.columns]
+            left = {name for name in names if selector.columns.match(name)}
+            lost = next((name for name in names if name not in left and name in dispatched), None)
+            if lost is not None:
+                where = f"table: {table.schema}.{table.name}, column: {lost}"
+                raise _failed(f"the filtered out column is used in the column dispatcher, {where}")
+            _require_key(table, left, release)
 
 
-def substitute(expression: str, schema: str, table: str) -> str:
-    """Return the topic of a table: characters that Kafka refuses become `_`; case is kept; at most 249 characters."""
-    name = expression.replace("{schema}", FORBIDDEN.sub("_", schema)).replace("{table}", FORBIDDEN.sub("_", table))
-    return RESERVED.get(name, name[:MAX_LENGTH])
+def _require_key(table: Table, left: Collection[str], release: Release) -> None:
+    """Raise ChangefeedError unless the primary or a unique key is left whole; a table without primary key passes."""
+    keys = [index.columns for index in table.indexes if index.unique or index.primary]
+    whole = [all(column.name in left for column in columns) for columns in keys]
+    primary = all(name in left for name in table.primary_key)
+    if not any(whole) and not (primary and (table.primary_key or not release.selectors_want_key)):
+        text = "no primary key columns or unique key columns obtained after filter out, table:"
+        raise _failed(f"{text} {table.schema}.{table.name}")
 
 
-def _invalid(expression: str, why: str, release: Release) -> ChangefeedError:
-    code = "CDC:ErrKafkaInvalidConfig" if release.one_kafka_code else "CDC:ErrKafkaTopicExprInvalid"
-    return ChangefeedError(f"invalid topic expression: {expression} : {why}", code)
-
-
-def _validate_pulsar(expression: str) -> None:
-    full = PULSAR_FULL.search(expression)
-    if (full and not PULSAR.fullmatch(expression)) or (not full and "/" in expression):
-        raise ChangefeedError(f"invalid topic expression: {expression}", "CDC:ErrPulsarTopicExprInvalid")
+def _failed(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrColumnSelectorFailed")

@@ -1,4 +1,5 @@
-"""The dispatchers: which columns of a row choose its partition, and the bytes that are hashed, by release.
+"""The dispatchers: which columns of a row choose its partition, and the bytes that are hashed, by release; the route of a
+table.
 
 A dispatcher's name has its meaning in the release; unknown names are `default`, as on Kafka. A table without the
 columns or the index of its rule stops the changefeed, with TiCDC's text. `default` of TiCDC 4.0.0 to 4.0.4 hashes a
@@ -275,3 +276,33 @@ def _escaped(texts: pa.Array) -> pa.Array:
     for mark, escape in ESCAPES.items():
         texts = pc.replace_substring(texts, mark.encode(), escape.encode())
     return texts
+
+
+@dataclass(frozen=True)
+class Route:
+    """The destination of a table's rows, determined once per table on the driver."""
+
+    dispatcher: str
+    """The dispatcher in effect, also for `default`, `rowid` and unknown names: TABLE, INDEX_VALUE, COLUMNS or TS; in
+    4.0.0 – 4.0.4 SINGLE_COLUMN or ROW_ID."""
+
+    topic: str
+    hashed: HashedColumns = ()
+    groups_by: str = TABLE
+    """As `Dispatcher.groups_by`."""
+
+    rule: int | None = None
+    """Index of the rule in `[sink] dispatchers`; None for the implicit last one."""
+
+    key: str = ""
+    """The key of Pulsar's `key` dispatcher."""
+
+    hashing: Hashing = Hashing()
+    selected: frozenset[str] | None = None
+    """The columns that column selectors leave in messages; None means all."""
+
+    sent_as: tuple[str, str] | None = None
+    """Schema and table in messages, if table routing changes them."""
+
+    time_zone: str = ""
+    """The zone in which TIMESTAMPs are hashed; empty for UTC."""

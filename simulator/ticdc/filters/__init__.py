@@ -1,28 +1,30 @@
-"""TiDB's filter language, the table filter of a changefeed, and its column selectors.
+r"""TiDB's filter language, for tables and columns, and Go's regular expressions, which it contains.
 
 Table rules are such as `db*.*`, `!test.t1`, `/^foo/.bar` and `@file`, column rules such as `!c*`. The last matching
 rule decides; without one nothing matches. Meaning and errors of patterns are TiDB's (tidb v8.5 pkg/util/table-filter,
-parser.go). A table is replicated if its last matching rule is positive and its schema is no system schema (tiflow
-v8.5.3 pkg/filter/filter.go, utils.go).
+parser.go).
+
+Regular expressions are RE2's: the same syntax, in linear time. Matches and errors are Go's. The module corrects RE2 where
+it differs: `\C`, group names beyond ASCII, `(?<=`, counts, groups nested a thousand deep, `\B` inside a character.
+Source: regexp/syntax/parse.go of Go 1.23, with which v8.5.3 is built. Go before 1.22 does not have `(?<name>…)`, Go from
+1.25 on has `\p{Letter}`. RE2's classes are those of Unicode 15.1, Go's those of 15.0.
 
 `event_filters` are of DDL statements and row changes. Only `row_expressions` evaluates values.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from simulator.errors import ChangefeedError, UserError
 from simulator.files import read_bytes
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import ColumnSelector
-from simulator.ticdc.filters import go_regexp
-from simulator.ticdc.filters.go_regexp import GoRegexp, GoRegexpError
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -83,7 +85,7 @@ class TableFilter:
 
 def table_filter(rules: Sequence[str], case_sensitive: bool = True) -> TableFilter:
     """Return the filter of these rules; raise ChangefeedError (CDC:ErrFilterRuleInvalid) with the rule at fault."""
-    parsed = _parsed(rules, partial(_table_rule, case_sensitive=case_sensitive))
+    parsed = _parsed(rules, functools.partial(_table_rule, case_sensitive=case_sensitive))
     exact = {
         (rule.schema.literal, rule.table.literal): index
         for index, rule in enumerate(parsed)
@@ -282,127 +284,130 @@ def _regexp(text: str, case_sensitive: bool) -> Pattern:
     if text == "(?s)^.*$":
         return Pattern()
     try:
-        return Pattern(regexp=go_regexp.compile(text if case_sensitive else "(?i)" + text))
+        return Pattern(regexp=compile_regexp(text if case_sensitive else "(?i)" + text))
     except GoRegexpError as error:
         raise ValueError(f"invalid pattern: {error}") from error
 
 
-@dataclass(frozen=True)
-class Replication:
-    """The filter of a changefeed."""
+MEMORY = 1 << 28
+"""RE2's memory limit in bytes, large enough for all expressions that Go accepts (3.3 million instructions)."""
 
-    tables: TableFilter
-    ignored_start_ts: frozenset[int] = frozenset()
-    release: Release = V8_5
+CONTINUATION = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
+"""Bytes of UTF-8 that do not begin a character."""
 
-    def table(self, schema: str, table: str, start_ts: int = 0) -> bool:
-        """Return whether row changes of the table, in a transaction with that start-ts, are sent."""
-        ignored = start_ts in self.ignored_start_ts or is_system(schema, self.release)
-        return not ignored and self.tables.match(schema, table)
+LARGEST_COUNT = 1000
+"""The limit of counts in `{n,m}`."""
 
-    def schema(self, schema: str) -> bool:
-        """Return whether DDL statements on the database itself are sent."""
-        return not is_system(schema, self.release) and self.tables.match_schema(schema)
+LARGEST_HEIGHT = 1000
+"""The limit of the height of Go's syntax tree."""
 
-    def ddl(self, type_code: int, schema: str, table: str, release: Release | None = None, start_ts: int = 0) -> bool:
-        """Return whether a DDL of that type is kept, not discarded (`ShouldDiscardDDL`).
+UNCLOSED = "missing closing )"
+WORDS = {
+    "missing ]": "missing closing ]",
+    "missing )": UNCLOSED,
+    "trailing \\": "trailing backslash at end of expression",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+}
+"""Go's texts for RE2's errors (RE2: re2/regexp.cc)."""
 
-        An ignored start-ts discards it in some releases only (Release.start_ts_discards_ddl).
-        """
-        release = release or self.release
-        if type_code not in release.allowed_ddl:
-            return False
-        if release.start_ts_discards_ddl and start_ts in self.ignored_start_ts:
-            return False
-        return self.schema(schema) if type_code in SCHEMA_ACTIONS else self.table(schema, table)
-
-
-def replication(
-    rules: Sequence[str],
-    case_sensitive: bool = False,
-    ignore_txn_start_ts: Collection[int] = (),
-    release: Release = V8_5,
-) -> Replication:
-    """Return the filter of a changefeed; no rules mean `*.*`. Raise ChangefeedError (CDC:ErrFilterRuleInvalid)."""
-    return Replication(table_filter(rules or ("*.*",), case_sensitive), frozenset(ignore_txn_start_ts), release)
+TOKEN = re.compile(
+    r"""(?xs)  # literals, classes and flags; what is refused or counted; all else
+    \\Q.*?(?:\\E|\Z) | \[\^?\]?(?:\[:.*?:\]|\\.?|[^]\\])*+(?:\]|\Z) | \(\?[imsU-]*\)
+    | (?P<escape>\\C)
+    | (?P<name>\(\?P?<(?!\w+>)(?=.)[^>]*>?)
+    | (?P<count>\{(?:0|[1-9][0-9]*)(?:,(?:0|[1-9][0-9]*)?)?\})
+    | (?P<capture>\((?!\?)|\(\?P?<) | (?P<group>\() | (?P<closed>\)) | [^\\[({)]+ | \\?.""",
+    re.ASCII,
+)
+REFUSED = {"escape": "invalid escape sequence", "name": "invalid named capture", "count": "invalid repeat count"}
+"""Tokens that Go refuses and RE2 may accept or refuse with another error."""
 
 
-def is_system(schema: str, release: Release = V8_5) -> bool:
-    """Return whether the release never replicates the schema."""
-    own = schema.lower() if release.cdc_schemas_in_any_case else schema
-    return own in release.cdc_schemas or schema.upper() in release.system_schemas
+class GoRegexpError(ValueError):
+    """A pattern that Go does not compile, with Go's text."""
 
-
-def filter_rule(replication: Replication, schema: str, table: str) -> str:
-    """Return the rule of the table filter that decides about a table, in words."""
-    if is_system(schema, replication.release):
-        return f"{schema} is a system schema, which TiCDC never replicates"
-    rule = replication.tables.deciding_rule(schema, table)
-    if rule is None:
-        return "no rule matches"
-    where = "filter.rules" if rule.origin.startswith("<cmdline>") else rule.origin
-    return f"rule {rule.text} of {where}"
+    def __init__(self, what: str, where: str) -> None:
+        super().__init__(f"error parsing regexp: {what}: `{where}`")
 
 
 @dataclass(frozen=True)
-class Selector:
-    """A compiled entry."""
+class GoRegexp:
+    """A pattern that Go compiles. It can be pickled."""
 
-    tables: TableFilter
-    columns: ColumnFilter
+    pattern: str
 
-    def matches(self, table: Table) -> bool:
-        return self.tables.match(table.schema, table.name)
-
-
-def compile_selectors(rules: Iterable[ColumnSelector], case_sensitive: bool) -> tuple[Selector, ...]:
-    """Return the selectors; raise ChangefeedError (CDC:ErrFilterRuleInvalid). Column names match in any letter case."""
-    return tuple(Selector(table_filter(rule.matcher, case_sensitive), column_filter(rule.columns)) for rule in rules)
+    def matches(self, text: str) -> bool:
+        """Return whether the pattern matches anywhere in the text."""
+        data = text.encode()
+        starts = (match.start() for match in _compiled(self.pattern).finditer(data))
+        # RE2 finds `\B` between the bytes of a character, too
+        return any(data[start : start + 1] not in CONTINUATION for start in starts)
 
 
-def selected_columns(selectors: Sequence[Selector], table: Table, release: Release) -> frozenset[str] | None:
-    """Return the visible columns that are left, or None if all are.
-
-    Raise ChangefeedError (CDC:ErrColumnSelectorFailed) if the release would fail at the table's first row.
-    """
-    selector = next((selector for selector in selectors if selector.matches(table)), None)
-    if selector is None:
-        return None
-    names = [column.name for column in visible_columns(table)]
-    left = frozenset(name for name in names if selector.columns.match(name))
-    if release.column_selectors == "rows":
-        _require_key(table, left, release)
-    return None if len(left) == len(names) else left
+def compile_regexp(pattern: str) -> GoRegexp:
+    """Return the checked pattern; raise GoRegexpError with Go's text (`error parsing regexp: …`)."""
+    refused = _refused(pattern)
+    if refused:
+        at, what, where = refused
+        if _problem(pattern[:at]) in (None, (UNCLOSED, pattern[:at])):
+            raise GoRegexpError(what, where)
+    problem = _problem(pattern)
+    if problem:
+        raise GoRegexpError(*problem)
+    return GoRegexp(pattern)
 
 
-def verify_selectors(
-    selectors: Sequence[Selector], table: Table, dispatched: Collection[str], release: Release
-) -> None:
-    """Check a table with every selector that matches it, as TiCDC does when a changefeed starts.
-
-    `dispatched` are the columns of its rule if the dispatcher is `columns`. Raise ChangefeedError
-    (CDC:ErrColumnSelectorFailed).
-    """
-    for selector in selectors:
-        if selector.matches(table):
-            names = [column.name for column in table.columns]
-            left = {name for name in names if selector.columns.match(name)}
-            lost = next((name for name in names if name not in left and name in dispatched), None)
-            if lost is not None:
-                where = f"table: {table.schema}.{table.name}, column: {lost}"
-                raise _failed(f"the filtered out column is used in the column dispatcher, {where}")
-            _require_key(table, left, release)
-
-
-def _require_key(table: Table, left: Collection[str], release: Release) -> None:
-    """Raise ChangefeedError unless the primary or a unique key is left whole; a table without primary key passes."""
-    keys = [index.columns for index in table.indexes if index.unique or index.primary]
-    whole = [all(column.name in left for column in columns) for columns in keys]
-    primary = all(name in left for name in table.primary_key)
-    if not any(whole) and not (primary and (table.primary_key or not release.selectors_want_key)):
-        text = "no primary key columns or unique key columns obtained after filter out, table:"
-        raise _failed(f"{text} {table.schema}.{table.name}")
+def _refused(pattern: str) -> tuple[int, str, str] | None:
+    """Return the first token that Go refuses and RE2 may accept: position, Go's text, and the part that it names."""
+    heights, captures = [1], list[bool]()
+    for token in TOKEN.finditer(pattern):
+        kind = token.lastgroup
+        if kind in REFUSED and not (kind == "count" and _fits(token[0])):
+            return token.start(), REFUSED[kind], token[0]
+        if kind in ("capture", "group"):
+            heights.append(1)
+            captures.append(kind == "capture")
+        elif kind == "closed" and captures:
+            height = heights.pop() + captures.pop()
+            if height > LARGEST_HEIGHT:
+                return token.start(), "expression nests too deeply", pattern
+            heights[-1] = max(heights[-1], height)
+    return None
 
 
-def _failed(text: str) -> ChangefeedError:
-    return ChangefeedError(text, "CDC:ErrColumnSelectorFailed")
+def _problem(pattern: str) -> tuple[str, str] | None:
+    """Return Go's text and the part that it names if RE2 does not compile the pattern."""
+    import re2
+
+    try:
+        _compiled(pattern)
+    except re2.error as error:
+        what, _, where = error.args[0].decode().partition(": ")
+        if what == "pattern too large - compile failed":
+            return "expression too large", pattern
+        if where in (r"\p", r"\P") and pattern.endswith(where):
+            what = "invalid character class range"
+        return WORDS.get(what, what), where
+    return None
+
+
+def _fits(count: str) -> bool:
+    """Return whether `{n}`, `{n,}` or `{n,m}` is within Go's limit."""
+    low, _, high = count.strip("{}").partition(",")
+    short = max(len(low), len(high)) <= len(str(LARGEST_COUNT))
+    return short and int(low) <= int(high or low) <= LARGEST_COUNT
+
+
+@functools.cache
+def _compiled(pattern: str) -> Any:
+    """Return RE2's pattern object. RE2 is imported when the first pattern is needed, and has no type hints."""
+    import re2
+
+    options = re2.Options()
+    options.max_mem = MEMORY
+    options.log_errors = False
+    return re2.compile(pattern, options)

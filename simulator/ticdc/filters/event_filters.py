@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from simulator.errors import ChangefeedError, DdlError, did_you_mean
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import EventFilter
-from simulator.ticdc.filters import TableFilter, go_regexp, table_filter
-from simulator.ticdc.filters.go_regexp import GoRegexp, GoRegexpError
+from simulator.ticdc.filters import GoRegexp, GoRegexpError, TableFilter, compile_regexp, table_filter
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.model.table import Table
@@ -150,7 +149,7 @@ def _matchers(setting: EventFilter, release: Release, case_sensitive: bool) -> t
 
 def _sql(patterns: Sequence[str]) -> GoRegexp:
     try:
-        return go_regexp.compile("(?i)" + "|".join(patterns))
+        return compile_regexp("(?i)" + "|".join(patterns))
     except GoRegexpError as error:
         raise ValueError(f"compile regular expression [{' '.join(patterns)}]: {error}") from error
 

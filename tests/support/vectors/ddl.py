@@ -22,7 +22,7 @@ from simulator.ticdc.ddl import SEND, decide, is_sent
 from simulator.ticdc.ddl.events import JobEvent, job_events, sent_query
 from simulator.ticdc.ddl.rename import Rename, replicated_pairs, schema_snapshot
 from simulator.ticdc.ddl.sent_text import execute_text, parse_job_text, sent_text
-from simulator.ticdc.filters import Replication, replication, table_filter
+from simulator.ticdc.filters import table_filter
 from simulator.ticdc.filters.event_filters import (
     EventFilters,
     event_class,
@@ -32,7 +32,7 @@ from simulator.ticdc.filters.event_filters import (
     rule_ignoring_row,
 )
 from simulator.ticdc.filters.row_expressions import check_expressions, rule_ignoring_values
-from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
+from simulator.ticdc.rules import ChangefeedRules, Replication, changefeed_rules, replication
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.session import Job, Session

@@ -16,11 +16,12 @@ import pytest
 from simulator.columns import cells, row_image
 from simulator.columns.change_frame import DELETE, INSERT, ORDER, UPDATE
 from simulator.errors import ChangefeedError
-from simulator.releases import Release
+from simulator.releases import V8_5, Release
 from simulator.ticdc import dispatch, table_info
-from simulator.ticdc.changefeed.model import DispatchRule
+from simulator.ticdc.changefeed import Changefeed, DispatchRule, Kafka
+from simulator.ticdc.codecs import CodecOptions
+from simulator.ticdc.dispatch.destinations import choose_partitions, dispatch_hashes, is_static
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
-from simulator.ticdc.dispatch.partitions import choose_partitions, dispatch_hashes
 from simulator.ticdc.split import (
     SplitRule,
     add_ranks,
@@ -87,10 +88,21 @@ def text(value: object, column: Column) -> str | None:
     return None if value is None else str(int(value)) if isinstance(value, bool) else str(value)
 
 
+def router_of(
+    rules: Sequence[DispatchRule],
+    release: Release = V8_5,
+    options: CodecOptions = CodecOptions("open-protocol"),
+    scheme: str = "kafka",
+    topic: str = "default-topic",
+) -> dispatch.Router:
+    """The router of a changefeed with these dispatch rules alone."""
+    return dispatch.router(Changefeed(scheme, topic, options, Kafka(()), dispatchers=tuple(rules)), release)
+
+
 def placed(rule_: DispatchRule, table: Table, row: Json, data: Json, release: Release, n: int) -> tuple[int, int]:
     """Partition and hash of a row under one rule."""
     old_value = data.get("old_value", True)
-    router = dispatch.compile_rules([rule_], "topic", release=release, enable_old_value=old_value)
+    router = router_of([rule_], release, CodecOptions("open-protocol", enable_old_value=old_value))
     route = dispatch.route(router, table)
     assert [name for name, _ in route.hashed] == data.get("index_columns", [name for name, _ in route.hashed])
     columns = {column.name: column for column in table.columns}
@@ -193,22 +205,18 @@ def _value_string(vector: Vector) -> None:
 
 def _rule_selection(vector: Vector) -> None:
     data = vector.data
-    router = dispatch.compile_rules(
-        [dispatch_rule(each) for each in data["rules"]], "default-topic", release=vector.release
-    )
+    router = router_of([dispatch_rule(each) for each in data["rules"]], vector.release)
     number, chosen = dispatch.matching_rule(router, data["schema"], data["table"])
     used = DISPATCHERS.get(chosen.partition, DISPATCHERS["default"]).name
     assert number == data["rule_index"]
     assert used == DISPATCHERS[data["dispatcher_used"]].name
-    topic_kind = "static" if not chosen.topic or dispatch.is_static(chosen.topic) else "dynamic"
+    topic_kind = "static" if not chosen.topic or is_static(chosen.topic) else "dynamic"
     assert topic_kind == data.get("topic_kind", topic_kind)
 
 
 def _key(vector: Vector) -> None:
     data = vector.data
-    router = dispatch.compile_rules(
-        [dispatch_rule(data["rule"])], "default-topic", "canal-json", scheme=data["sink"], release=vector.release
-    )
+    router = router_of([dispatch_rule(data["rule"])], vector.release, CodecOptions("canal-json"), scheme=data["sink"])
     table = Table("test", "t", (Column("id", ColumnType("bigint")),), (), ("id",), True)
     route = dispatch.route(router, table)
     assert partition_key(route, table, 0, 0) == data["key"]
@@ -237,17 +245,17 @@ def _expression(vector: Vector) -> None:
         if data.get("error") or data.get("error_code"):
             code, wanted = re.findall(r"(CDC:\w+)? ?(.*)", data.get("error") or "")[0]
             with pytest.raises(ChangefeedError) as caught:
-                dispatch.validate(data["expression"], protocol, scheme, vector.release)
+                dispatch.validate_expression(data["expression"], protocol, scheme, vector.release)
             assert caught.value.code == (data.get("error_code") or code or caught.value.code)
             assert contains(caught.value.text, data.get("error_text", wanted))
         else:
-            dispatch.validate(data["expression"], protocol, scheme, vector.release)
-            assert dispatch.substitute(data["expression"], data["schema"], data["table"]) == data["topic"]
+            dispatch.validate_expression(data["expression"], protocol, scheme, vector.release)
+            assert dispatch.topic_name(data["expression"], data["schema"], data["table"]) == data["topic"]
 
 
 def _router(vector: Vector) -> dispatch.Router:
     rules = [dispatch_rule(each) for each in vector.data["rules"]]
-    return dispatch.compile_rules(rules, vector.data["default_topic"], release=vector.release)
+    return router_of(rules, vector.release, topic=vector.data["default_topic"])
 
 
 def _active_topics(vector: Vector) -> None:

@@ -478,7 +478,7 @@ def test_8_5_8_of_the_new_architecture_has_a_batch_of_the_event_collector() -> N
 )
 def test_a_topic_expression_that_is_none_has_the_releases_code(release: str, architecture: str, code: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
-        dispatch.validate("a{tables}", release=find(release, architecture))
+        dispatch.validate_expression("a{tables}", release=find(release, architecture))
     assert caught.value.code == code and caught.value.text.startswith("invalid topic expression: a{tables}")
 
 

@@ -14,7 +14,7 @@ from support.playing import output_of
 from simulator.errors import DdlError
 from simulator.releases import Release, find
 from simulator.ticdc.ddl.rename import Rename, rename_texts, replicated_pairs, schema_snapshot
-from simulator.ticdc.filters import replication
+from simulator.ticdc.rules import replication
 from simulator.tidb.syntax.definitions import Pair
 from simulator.tidb.syntax.expressions import TableName
 

@@ -10,16 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.codec_rows import LAST, by_answer
-from support.vectors.split import inertia, value_string
+from support.vectors.split import inertia, router_of, value_string
 
 from simulator.columns import cells
 from simulator.errors import ChangefeedError
 from simulator.releases import V8_5, Release, find
 from simulator.ticdc.changefeed import DispatchRule, load
 from simulator.ticdc.changefeed.keys import DISPATCHERS as SPELLINGS
-from simulator.ticdc.dispatch import Route, compile_rules, route, router, verify_tables
+from simulator.ticdc.codecs import CodecOptions
+from simulator.ticdc.dispatch import Route, route, router, verify_tables
+from simulator.ticdc.dispatch.destinations import choose_partitions, dispatch_hashes, follows_from_handle
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
-from simulator.ticdc.dispatch.partitions import choose_partitions, dispatch_hashes, follows_from_handle
 from simulator.tidb.ddl import table_definitions as parse
 from simulator.tidb.model.table import Table
 
@@ -32,7 +33,7 @@ ROW = {"Id": "1", "A": None, "B": "7", "C": "y"}
 
 
 def routed(*rules: DispatchRule, table: Table = T, release: Release = V8_5) -> Route:
-    return route(compile_rules(rules, "default-topic", release=release), table)
+    return route(router_of(rules, release), table)
 
 
 def hash_of(to: Route, table: Table, row: Mapping[str, str | None]) -> int:
@@ -54,7 +55,7 @@ def test_after_a_virtual_column_classic_ticdc_hashes_the_column_that_follows() -
     assert hash_of(by_column, T, ROW) == crc(("B", "7"))
     assert hash_of(by_index, T, ROW) == crc(("B", "2"))
     fixed = replace(V8_5, dispatch_skips_virtual=True)
-    to = route(compile_rules([DispatchRule(EVERY, "columns", columns=("A",))], "t", release=fixed), T)
+    to = route(router_of([DispatchRule(EVERY, "columns", columns=("A",))], fixed), T)
     assert hash_of(to, T, ROW) == crc(("A", "null"))
 
 
@@ -73,7 +74,7 @@ def test_a_column_beyond_the_row_makes_ticdc_panic_and_is_refused() -> None:
 )
 def test_tables_that_do_not_suit_their_rule_are_refused_at_the_start(rule: DispatchRule, text: str) -> None:
     with pytest.raises(ChangefeedError, match=text) as caught:
-        verify_tables(compile_rules([rule], "t"), [T])
+        verify_tables(router_of([rule]), [T])
     assert caught.value.code == "CDC:ErrDispatcherFailed"
 
 
@@ -85,7 +86,7 @@ def test_before_8_5_3_names_of_a_rule_are_found_in_their_own_letter_case_alone()
     with pytest.raises(ChangefeedError, match="index not found when dispatch event, table: T, index: uk"):
         routed(DispatchRule(EVERY, "index-value", index="uk"), release=old)
     with pytest.raises(ChangefeedError, match="index not found when verify the table, table: S.T, index: uk"):
-        verify_tables(compile_rules([DispatchRule(EVERY, "rowid", index="uk")], "t", release=old), [T])
+        verify_tables(router_of([DispatchRule(EVERY, "rowid", index="uk")], old), [T])
     for rule in (DispatchRule(EVERY, "columns", columns=("Id",)), DispatchRule(EVERY, "index-value", index="UK")):
         assert routed(rule, release=old) == routed(rule)
 
@@ -116,7 +117,7 @@ def test_what_default_is_depends_on_the_release_the_old_value_and_the_unique_key
     """Of a table with two unique keys, a nullable one among them, and of one with its primary key alone."""
 
     def defaults(release: Release, old_value: bool = False) -> tuple[str, ...]:
-        rules = compile_rules([], "t", release=release, enable_old_value=old_value)
+        rules = router_of([], release, CodecOptions("open-protocol", enable_old_value=old_value))
         return tuple(route(rules, table).dispatcher for table in (ONE, ALONE))
 
     assert by_answer(defaults) == {
@@ -196,7 +197,7 @@ def test_topic_expressions_by_release(expression: str, accepted: str) -> None:
 
     def takes(release: Release) -> bool:
         try:
-            compile_rules([DispatchRule(EVERY, topic=expression)], "t", release=release)
+            router_of([DispatchRule(EVERY, topic=expression)], release)
         except ChangefeedError as error:
             assert error.code == "CDC:ErrKafkaTopicExprInvalid" or release.name == "v8.5.8"
             assert error.text.startswith("invalid topic expression")
@@ -228,7 +229,7 @@ def test_since_8_5_4_rules_with_virtual_columns_fail(columns: tuple[str, ...], t
     with pytest.raises(ChangefeedError, match=text):
         routed(rule, release=release)
     with pytest.raises(ChangefeedError, match=text):
-        verify_tables(compile_rules([rule], "t", release=release), [T])
+        verify_tables(router_of([rule], release), [T])
 
 
 def test_an_index_of_a_virtual_column_is_no_matter_of_that_refusal() -> None:
@@ -259,7 +260,7 @@ EDGES = (0.0, 1.0, -1.5, 100.0, 120.5, 1e15, 1e16, 1e20, 1.5e38, 1e-44, 1e-7, 0.
 def hashes(type: str, texts: list[str], release: Release = V8_5) -> list[int]:
     """The hashes of rows by a column of that type."""
     table = parse.create_table(f"create table s.t (v {type})")
-    to = route(compile_rules([DispatchRule(("*.*",), "columns", columns=("v",))], "t", release=release), table)
+    to = route(router_of([DispatchRule(("*.*",), "columns", columns=("v",))], release), table)
     found: list[int] = dispatch_hashes(to, table, cells.columns([{"v": text} for text in texts])).tolist()
     return found
 
@@ -307,7 +308,7 @@ def test_the_only_unique_column_is_hashed_as_json_at_first(kind: str, texts: lis
     """Up to 4.0.4, without the table: numbers as they are, text as a JSON string, TEXT in base64."""
     prefix = "(5)" if kind in ("text", "blob") else ""
     table = parse.create_table(f"create table s.t (k {kind}, primary key (k{prefix}) nonclustered)")
-    to = route(compile_rules([], "t", release=find("v4.0.4")), table)
+    to = route(router_of([], find("v4.0.4")), table)
 
     made = dispatch_hashes(to, table, {"k": pa.array(texts)})
 
@@ -338,4 +339,4 @@ def test_where_a_row_goes_is_known_by_its_handle_unless_other_columns_or_spellin
     table = parse.create_table(f"create table s.t ({columns})")
     rules = [DispatchRule(("*.*",), **rule)] if rule else []
 
-    assert follows_from_handle(route(compile_rules(rules, "t", release=find(tag)), table), table) is known
+    assert follows_from_handle(route(router_of(rules, find(tag)), table), table) is known
