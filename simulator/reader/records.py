@@ -23,7 +23,7 @@ from simulator.errors import ChangefeedError, UserError, uri_without_secrets
 from simulator.files import PARSE_ERRORS, directory_entries, open_file, parse_error_reason, read_text, without_mark
 from simulator.reader.decode.message_bytes import decode_base64
 from simulator.reader.events import RECORD_SCHEMA, record_batch
-from simulator.sinks.files.directory import SCHEMAS
+from simulator.sinks.files import SCHEMAS
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.changefeed import parse_kafka_uri
 from simulator.ticdc.changefeed.model import Kafka

@@ -29,7 +29,7 @@ from simulator.files import disk_errors, read_bytes
 from simulator.reader import truth_metadata as truth_about
 from simulator.reader.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
 from simulator.signals import defer_signals
-from simulator.sinks.files import staging
+from simulator.sinks import staging
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.derive import show_create
 from simulator.tidb.model.table import Column, Table, visible_columns

@@ -28,11 +28,11 @@ from simulator.run.plan.statements import EmittedJob, renamed_tables
 from simulator.run.plan.step import PlanContext, RunPosition
 from simulator.run.plan.upstream_rows import read_rows, still_unread
 from simulator.run.steps.execution import is_replicated, with_upstream
-from simulator.ticdc import key_bytes, split
+from simulator.ticdc import split, table_info
 from simulator.ticdc.cloud_storage import schema_event_file, schema_events
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
-from simulator.ticdc.ddl.classify import decide
+from simulator.ticdc.ddl import decide
 from simulator.ticdc.dispatch import route, sent_table
 from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules

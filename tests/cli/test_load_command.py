@@ -20,7 +20,7 @@ from simulator.reader.decode import RowEvent, Watermark, decode
 from simulator.reader.records import Record, read_records
 from simulator.reader.truth_metadata import FILE, read
 from simulator.run import scenario
-from simulator.sinks.kafka import connect
+from simulator.sinks.kafka import library as kafka_library
 
 pytestmark = pytest.mark.usefixtures("here")
 

@@ -10,8 +10,7 @@ from support.playing import said
 
 from simulator.explain.examples import EXAMPLES, select_example
 from simulator.explain.playback import play
-from simulator.releases import RELEASES, Release, find
-from simulator.releases.release import ReleaseDifference, behaviours, differences
+from simulator.releases import RELEASES, Release, ReleaseDifference, behaviours, differences, find
 
 WIRE = [behaviour.name for behaviour in behaviours() if behaviour.on_the_wire]
 

@@ -42,7 +42,7 @@ DOORS = {
     "py4j": ("engines.spark.failures", "engines.spark.internals"),
     "pyspark": ("engines.on_spark", "engines.spark", "reader.on_spark", "truth.on_spark", "load.on_spark"),
     "pymysql": ("reader.database_tables",),
-    "re2": ("ticdc.filters.go_regexp", "tidb.functions.texts"),
+    "re2": ("ticdc.filters", "tidb.functions.texts"),
     "rich": ("cli",),
     "starlette": ("openapi", "page"),
     "uvicorn": ("openapi",),
