@@ -25,9 +25,8 @@ from simulator.reader.contract.destinations import (
 )
 from simulator.reader.contract.message_writer import MessageWriter
 from simulator.reader.truth_metadata import ExpectedStatement
-from simulator.releases import V8_5, Release
-from simulator.releases.release import RELEASES
-from simulator.sinks import claim_check
+from simulator.releases import RELEASES, V8_5, Release
+from simulator.sinks.external_storage import read_claim_check
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Fidelity

@@ -13,7 +13,7 @@ A row change gives one image pair; an UPDATE that changes the handle key gives t
 
     row_hash         hash of table and handle, by which rows are distributed and sorted
     table            number of the table in the timeline (`table_timeline`), or of a unique key (`unique_keys`)
-    handle           `ticdc.key_bytes.handle` in the table's last definition; the image in a table without a handle key
+    handle           `ticdc.table_info.handles_of_rows` in the table's last definition; the image in a table without a handle key
     commit_ts        TSO; BEGIN and END for rows of a snapshot before and after the stream
     rank             order at one commit_ts: 0 a row that disappears, 1 one that changes, 2 one that appears
     partition_index  index of the Kafka partition, -1 for a snapshot
