@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -38,6 +37,7 @@ from simulator.tidb.model.types import (
     needs_reorganization,
 )
 from simulator.tidb.values import durations
+from simulator.tidb.values.moments import as_utc, parse_stored_moment
 
 NARROWEST_CHARSET = ("latin1", "latin1_bin")
 """The charset assumed for a column of an unknown table, since it allows the longest columns."""
@@ -197,12 +197,8 @@ def _is_odd_date(value: str | None, session: Session) -> bool:
     return value is not None and "-00" in value[:10] and "NO_ZERO_IN_DATE" not in session.sql_mode
 
 
-FIRST, LAST = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7, 999999)
-
-
 def is_timestamp_in_range(text: str, session: Session) -> bool:
-    moment = datetime.fromisoformat(text).replace(tzinfo=session.zone).astimezone(UTC).replace(tzinfo=None)
-    return FIRST <= moment <= LAST
+    return as_utc(parse_stored_moment(text), session.zone) is not None
 
 
 def is_valid_literal(text: str, type: ColumnType) -> bool:

@@ -29,9 +29,9 @@ from simulator.tidb.storage import Schema, new_table, redefined
 from simulator.tidb.storage.rows import NEWEST, TooLong
 from simulator.tidb.storage.tables import StoredTable
 from simulator.tidb.storage.transactions import Transaction
+from simulator.tidb.values.moments import as_local, parse_stored_moment
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-ZERO = "0000-00-00"
 TODAY = ("CURRENT_DATE", "CURDATE")
 CLOCK = ("CURRENT_TIME", "CURTIME")
 
@@ -72,11 +72,8 @@ def now_text(type_name: str, digits: int, session: SqlSession, now_ms: int) -> s
 
 
 def local_timestamp(text: str, session: SqlSession) -> str:
-    """Return the text of a TIMESTAMP in UTC in the session's time zone. Zero stays zero."""
-    if session.time_zone == "UTC" or text.startswith(ZERO):
-        return text
-    moment = datetime.fromisoformat(text).replace(tzinfo=UTC).astimezone(time_zone(session.time_zone))
-    return moment_text(moment, len(text) - 20)
+    """Return the text of a TIMESTAMP in UTC in the session's time zone."""
+    return as_local(parse_stored_moment(text), time_zone(session.time_zone)).text()
 
 
 def default_time_text(column: Column, session: SqlSession, now_ms: int) -> str | None:

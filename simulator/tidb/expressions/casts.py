@@ -25,7 +25,6 @@ from simulator.tidb.expressions.conversions import (
     as_text,
     converted,
     integer_value,
-    round_duration,
     round_moment,
     with_shown_digits,
 )
@@ -54,6 +53,7 @@ from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import CHARSETS, INTEGER_BITS
 from simulator.tidb.syntax.definitions import literal_bytes
 from simulator.tidb.syntax.expressions import Literal, Node, Parenthesised, Unary
+from simulator.tidb.values.durations import round_micros
 from simulator.tidb.values.numbers import bounds
 
 
@@ -82,9 +82,8 @@ def cast(value: Expression, type: str) -> Expression:
             apply(lambda moment: round_moment(moment, digits), as_moment(value)), "datetime", scale=digits
         )
     if name == "TIME":
-        return Expression(
-            apply(lambda micros: round_duration(micros, digits), as_duration(value)), "time", scale=digits
-        )
+        rounded = round_micros if value.kind == "time" else _round_parsed
+        return Expression(apply(lambda micros: rounded(micros, digits), as_duration(value)), "time", scale=digits)
     return _text(value, name.partition(" ")[0], sizes, type.partition(" CHARSET ")[2])
 
 
@@ -118,6 +117,12 @@ def _as_decimal(value: Expression) -> Evaluate:
         return converted(value, apply_in_context(json_to_decimal, value.evaluate))
     number = as_number(value)
     return apply(Decimal, as_text(number)) if number.kind == "real" else as_decimal(number).evaluate
+
+
+def _round_parsed(micros: int, digits: int) -> int:
+    """Round a TIME as its text is parsed, half away from zero (tidb pkg/types/time.go, matchDuration)."""
+    size = round_micros(abs(micros), digits)
+    return -size if micros < 0 else size
 
 
 def _text(value: Expression, name: str, sizes: list[int], charset: str) -> Expression:

@@ -44,7 +44,7 @@ from simulator.tidb.expressions.numbers import (
 from simulator.tidb.functions.time_conversions import parse_text as moment_of_text
 from simulator.tidb.values import durations
 from simulator.tidb.values.documents import print_dumped
-from simulator.tidb.values.durations import duration_text
+from simulator.tidb.values.durations import duration_text, round_micros
 
 
 def converted(value: Expression, evaluate: Evaluate) -> Evaluate:
@@ -116,7 +116,7 @@ def integer_value(value: Expression, kind: str = "int") -> Expression:
     if value.kind == "null":
         return integer(NULL_VALUE, kind)
     if value.scale and value.kind in ("datetime", "time"):
-        near: Callable[[Any, int], Any] = round_moment if value.kind == "datetime" else round_duration
+        near: Callable[[Any, int], Any] = round_moment if value.kind == "datetime" else round_micros
         value = replace(value, evaluate=apply(lambda moment: near(moment, 0), value.evaluate), scale=0, text=None)
     if value.kind == "json" or value.kind == "string" and value.number is None:
         convert = json_to_integer if value.kind == "json" else text_to_integer
@@ -291,13 +291,6 @@ def round_moment(moment: str, digits: int) -> str:
         return of_datetime(whole + timedelta(seconds=1))
     except OverflowError:
         return moment
-
-
-def round_duration(duration: int, digits: int) -> int:
-    """Round a duration to `digits` of a second, half away from zero."""
-    unit: int = 10 ** (6 - max(digits, 0))
-    size = (abs(duration) + unit // 2) // unit * unit
-    return -size if duration < 0 else size
 
 
 def clock_number(duration: int) -> int:

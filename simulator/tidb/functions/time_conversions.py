@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from simulator.tidb.errors import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.values import durations
 from simulator.tidb.values.durations import duration_text
-from simulator.tidb.values.moments import InvalidDigits, text_moment
+from simulator.tidb.values.moments import InvalidDigits, as_go, text_moment
 
 EARLIEST_NUMBER = 101
 """2000-01-01; smaller numbers are not dates (parseDateTimeFromNum)."""
@@ -82,8 +82,7 @@ def to_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
         return moment
     local = _python_datetime(moment, place)
     before, after = _offset(local), _offset(local.replace(fold=1))
-    universal = add_micros(moment, -before)
-    return universal if before >= after else _gap_end(local, before, after)
+    return _gap_end(local, before, after) if before < after else add_micros(moment, -_offset(as_go(local)))
 
 
 def _offset(local: datetime) -> int:

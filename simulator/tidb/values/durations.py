@@ -61,8 +61,13 @@ def round_duration(text: str, digits: int) -> str:
     """Round a TIME to so many fractional digits, half up, also below zero (RoundFrac)."""
     if len(text.partition(".")[2]) == digits:
         return text
-    unit: int = 10 ** (6 - digits)
-    return duration_text((duration_micros(text) + unit // 2) // unit * unit, digits)
+    return duration_text(round_micros(duration_micros(text), digits), digits)
+
+
+def round_micros(micros: int, digits: int) -> int:
+    """Round a TIME as `round_duration` does."""
+    unit: int = 10 ** (6 - max(digits, 0))
+    return (micros + unit // 2) // unit * unit
 
 
 def clock_number(text: str) -> str:

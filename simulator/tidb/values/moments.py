@@ -131,7 +131,7 @@ def as_utc(moment: CoreTime, zone: tzinfo) -> CoreTime | None:
     if moment.is_zero():
         return moment
     try:
-        there = _told(datetime(*moment[:7], tzinfo=zone))
+        there = as_go(datetime(*moment[:7], tzinfo=zone))
         utc = there.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
@@ -140,7 +140,12 @@ def as_utc(moment: CoreTime, zone: tzinfo) -> CoreTime | None:
     return _core_time(utc, moment.digits)
 
 
-def _told(there: datetime) -> datetime:
+def as_local(moment: CoreTime, zone: tzinfo) -> CoreTime:
+    """Convert a TIMESTAMP from UTC to a zone."""
+    return moment if moment.is_zero() else _core_time(datetime(*moment[:7], tzinfo=UTC).astimezone(zone), moment.digits)
+
+
+def as_go(there: datetime) -> datetime:
     """Resolve an ambiguous local time as Go's time.Date: with the zone's offset at the same time in UTC.
 
     That is the later one in the east, the earlier one in the west.

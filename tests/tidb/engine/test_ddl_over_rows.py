@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 from functools import cache
 
 import pytest
@@ -282,9 +283,23 @@ def test_a_parent_table_can_be_dropped_without_foreign_key_checks() -> None:
 )
 @pytest.mark.parametrize("given", ["TIMESTAMP", "DATETIME"])
 def test_an_ambiguous_local_time_is_resolved_as_in_tidb(zone: str, local: str, stored: str, given: str) -> None:
-    """It is the later instant east of Greenwich and the earlier one west of it, in INSERT and in MODIFY."""
+    """It is the later instant east of Greenwich and the earlier one west of it, in INSERT, in MODIFY and in ADD COLUMN.
+
+    UNIX_TIMESTAMP has the same instant (tidb#59340, tidb#32251: both are open).
+    """
     script = f"SET time_zone = '{zone}'; CREATE TABLE t (a {given} NULL); INSERT INTO t VALUES ('{local}')"
     assert rows(played(f"{script}; ALTER TABLE t MODIFY a TIMESTAMP NULL").upstream, "t") == stored
+    added = played(f"{script}; ALTER TABLE t ADD b TIMESTAMP DEFAULT '{local}'; ALTER TABLE t DROP a")
+    assert rows(added.upstream, "t") == stored
+    seconds = int(datetime.fromisoformat(f"{stored}+00:00").timestamp())
+    number = f"SET time_zone = '{zone}'; CREATE TABLE t (a BIGINT); INSERT INTO t VALUES (UNIX_TIMESTAMP('{local}'))"
+    assert rows(played(number).upstream, "t") == str(seconds)
+
+
+def test_a_default_that_its_time_zone_skips_is_refused() -> None:
+    script = "SET time_zone = 'Europe/Berlin'; CREATE TABLE t (a TIMESTAMP DEFAULT '2020-03-29 {}:30:00')"
+    assert not refused(script.format("03"))
+    assert refused(script.format("02"))
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,11 @@ RESULTS = grouped(r"""
         => DB5F149A7CAF0CD275CA18C203A212C9,abc
     vitess_hash(1), tidb_shard(12345), load_file('/x') => 1615456034434468822,61,NULL
     convert_tz('2024-03-10 02:30:00', 'America/New_York', 'UTC') => 2024-03-10 07:00:00
+    cast('-00:00:01.5' as time), cast(cast('-00:00:01.5' as time(1)) as time), cast(time'-00:00:01.5' as signed)
+        => -00:00:02,-00:00:01,-1
+    convert_tz('2020-10-25 03:45:00', 'Europe/Vilnius', 'UTC') => 2020-10-25 01:45:00
+    convert_tz('1990-09-16 01:00:00', 'Asia/Shanghai', 'UTC') => 1990-09-15 17:00:00
+    convert_tz('2020-11-01 01:30:00', 'America/New_York', 'UTC') => 2020-11-01 05:30:00
     lpad('a', 3, ''), rpad('a', -1, 'x'), inet_aton('256.1.1.1'), month('2024-00-02') => NULL,NULL,NULL,0
     collation(concat(NULL, NULL)), datediff('bad', '2024-01-01') => binary,NULL
 """)
