@@ -21,7 +21,6 @@ from simulator.tidb.ddl.catalog import (
     partitioning_columns,
     place_after,
 )
-from simulator.tidb.ddl.checks import check_not_constrained
 from simulator.tidb.ddl.column_definitions import (
     NARROWEST_CHARSET,
     build_checked_column,
@@ -32,6 +31,7 @@ from simulator.tidb.ddl.column_definitions import (
 from simulator.tidb.ddl.defaults import evaluate_default
 from simulator.tidb.ddl.foreign_keys import check_not_needed
 from simulator.tidb.ddl.indexes import add_key
+from simulator.tidb.ddl.key_checks import check_not_constrained
 from simulator.tidb.ddl.session import AffectedNames, Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table

@@ -17,7 +17,7 @@ from msgspec import structs
 from simulator.tidb import syntax
 from simulator.tidb.ddl import alter_columns as columns
 from simulator.tidb.ddl import alter_partitions as partitions
-from simulator.tidb.ddl import checks, databases, foreign_keys, indexes, modify_columns, partitioning, table_options
+from simulator.tidb.ddl import databases, foreign_keys, indexes, key_checks, modify_columns, partitioning, table_options
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, column_names, partition_names, with_table
 from simulator.tidb.ddl.create_table import existing_table
@@ -170,7 +170,7 @@ def apply_sub_jobs(catalog: Catalog, table: Table, sub_jobs: Sequence[SubJob]) -
     """Return the catalog with the table changed and the foreign keys that refer to it updated."""
     if not sub_jobs:
         return catalog
-    changed = checks.without_invalid_checks(reduce(lambda before, sub_job: sub_job.apply(before), sub_jobs, table))
+    changed = key_checks.without_invalid_checks(reduce(lambda before, sub_job: sub_job.apply(before), sub_jobs, table))
     renames = {old.lower(): new for sub_job in sub_jobs for old, new in sub_job.renamed.items()}
     if (changed.schema, changed.name) != (table.schema, table.name):
         return databases.move_table(catalog, table, changed)
@@ -231,7 +231,7 @@ SPECS: Mapping[type, Callable[[Any, Alteration], Iterable[SubJob | str]]] = {
     syntax.DropKey: indexes.drop_key,
     syntax.RenameIndex: indexes.rename_index,
     syntax.IndexVisibility: indexes.alter_visibility,
-    syntax.AlterCheck: checks.alter_check,
+    syntax.AlterCheck: indexes.alter_check,
     syntax.SetOptions: table_options.set_options,
     syntax.ConvertCharset: table_options.convert_charset,
     syntax.RenameTo: databases.rename_to,

@@ -27,7 +27,6 @@ from simulator.tidb.ddl.catalog import (
     with_table,
 )
 from simulator.tidb.ddl.catalog import object_key as place_of
-from simulator.tidb.ddl.checks import check_name_is_free, check_new_checks, copy_checks
 from simulator.tidb.ddl.column_definitions import (
     MAX_COMMENT_BYTES,
     check_charset_name,
@@ -38,7 +37,7 @@ from simulator.tidb.ddl.expressions import check_generated_functions
 from simulator.tidb.ddl.foreign_keys import check_parent, check_reference, referring_keys
 from simulator.tidb.ddl.grammar import check_grammar
 from simulator.tidb.ddl.indexes import MAX_KEYS
-from simulator.tidb.ddl.key_checks import check_keys
+from simulator.tidb.ddl.key_checks import check_keys, check_name_is_free, check_new_checks, copy_checks
 from simulator.tidb.ddl.key_definitions import all_keys
 from simulator.tidb.ddl.partitioning import new_partitioning, rewrite_statement
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, TargetTable

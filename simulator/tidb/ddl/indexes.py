@@ -1,7 +1,8 @@
-"""ALTER TABLE … ADD, DROP, RENAME and ALTER of keys, and so CREATE INDEX and DROP INDEX.
+"""ALTER TABLE … ADD, DROP, RENAME and ALTER of keys and CHECKs, and so CREATE INDEX and DROP INDEX.
 
 A new key gets the id after the highest that the table ever had; a renamed key keeps its id. Ids decide between equal
-handle keys (TiDB: pkg/ddl/executor.go, pkg/ddl/index.go).
+handle keys (TiDB: pkg/ddl/executor.go, pkg/ddl/index.go). Without tidb_enable_check_constraint, TiDB ignores every CHECK
+(pkg/ddl/ddl_api.go, CreateCheckConstraint; since 7.2.0).
 """
 
 from __future__ import annotations
@@ -13,19 +14,28 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import (
     check_length,
     column_names,
+    existing_column,
     find_column,
     find_index,
     last_index_id,
+    lower_names,
     partitioning_columns,
     resolve_part,
 )
-from simulator.tidb.ddl.checks import add_check, drop_check
+from simulator.tidb.ddl.expressions import parse_or_none
 from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
-from simulator.tidb.ddl.key_checks import check_parts
-from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS, build_index, numbered_names, with_not_null
+from simulator.tidb.ddl.key_checks import (
+    check_condition,
+    check_condition_columns,
+    check_name_is_free,
+    check_parts,
+    named_columns,
+    with_checks,
+)
+from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS, build_index, free_names, numbered_names, with_not_null
 from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
-from simulator.tidb.model.table import Index, Table
+from simulator.tidb.model.table import CheckConstraint, Index, Table
 
 MAX_KEYS = 64
 
@@ -169,7 +179,7 @@ def check_partitioned(key: syntax.KeyDefinition, name: str, table: Table, sessio
 def drop_key(spec: syntax.DropKey, alteration: Alteration) -> SubJobs:
     """Return the sub-jobs of DROP for an index, the primary key, a foreign key or a CHECK. Raises DdlError."""
     if spec.kind == "check":
-        return drop_check(spec.name, alteration)
+        return change_check(Action.DROP_CHECK_CONSTRAINT, spec.name, None, alteration)
     if spec.kind == "foreign":
         return drop_foreign_key(spec, alteration)
     return drop_index("PRIMARY" if spec.kind == "primary" else spec.name, spec.if_exists, alteration)
@@ -260,3 +270,66 @@ def with_changed_index(table: Table, id: int, name: str, visible: bool | None) -
 
     indexes, columnar = (tuple(map(changed, indexes)) for indexes in (table.indexes, table.columnar_indexes))
     return replace(table, indexes=indexes, columnar_indexes=columnar)
+
+
+# -- CHECK constraints -------------------------------------------------------------------------------------------------
+
+
+CHECK_IS_OFF = (
+    "CHECK is a job with tidb_enable_check_constraint alone, and then error 8200 among other clauses; while that is "
+    "off, as by default, TiDB forgets it"
+)
+
+
+def sub_jobs_without_variable(action: int, session: Session) -> SubJobs:
+    """Yield a job that changes no table if the variable is unknown, and no job if it is off."""
+    yield CHECK_IS_OFF
+    if session.check_constraints is None:
+        yield SubJob(action)
+
+
+def add_check(check: syntax.CheckDefinition, alteration: Alteration) -> SubJobs:
+    """Yield the sub-job of ADD CHECK, with the first free name for an unnamed one. Raises DdlError."""
+    target = alteration.target
+    if target is None or not alteration.session.check_constraints:
+        yield from sub_jobs_without_variable(Action.ADD_CHECK_CONSTRAINT, alteration.session)
+        return
+    table = target.table
+    names = {other.name.lower() for other in table.checks}
+    if check.name.lower() in names:
+        raise tidb_error("ddl:3822", check.name.lower())
+    name = check.name or next(free_names(table.name, names))
+    if tree := parse_or_none(check.condition.text):
+        check_condition(name, tree)
+        for named in named_columns(tree):
+            existing_column(table, named, tidb_error("ddl:1054", named, f"check constraint {name} expression"))
+        check_condition_columns(name, tree, named_columns(tree), table)
+    check_name_is_free(name, table, target.catalog)
+    constraint = CheckConstraint(name, check.condition.text, check.enforced)
+    yield SubJob(Action.ADD_CHECK_CONSTRAINT, lambda before: with_checks(before, (*before.checks, constraint)))
+
+
+def alter_check(spec: syntax.AlterCheck, alteration: Alteration) -> SubJobs:
+    return change_check(Action.ALTER_CHECK_CONSTRAINT, spec.name, spec.enforced, alteration)
+
+
+def change_check(action: Action, name: str, enforced: bool | None, alteration: Alteration) -> SubJobs:
+    """Yield the sub-job of a CHECK that is enforced or not, or dropped (None). Raises DdlError for an unknown one."""
+    target, lowered = alteration.target, name.lower()
+    if target is None or not alteration.session.check_constraints:
+        yield from sub_jobs_without_variable(action, alteration.session)
+        return
+    if lowered not in lower_names(check.name for check in target.table.checks):
+        raise tidb_error("ddl:3940", name)
+
+    def apply(before: Table) -> Table:
+        checks = before.checks
+        if enforced is None:
+            checks = tuple(check for check in checks if check.name.lower() != lowered)
+        else:
+            checks = tuple(
+                replace(each, enforced=enforced) if each.name.lower() == lowered else each for each in checks
+            )
+        return with_checks(before, checks)
+
+    yield SubJob(action, apply)

@@ -1,32 +1,43 @@
-"""Checks of keys, those of a new table and the parts of any key, in TiDB's order.
+"""What TiDB checks of keys, those of a new table and the parts of any key, and of CHECK constraints, in its order.
 
 Sources: tidb pkg/ddl/index.go, buildIndexColumns, checkIndexColumn, BuildHiddenColumnInfo (before:
-pkg/ddl/ddl_api.go).
+pkg/ddl/ddl_api.go); pkg/ddl/constraint.go; pkg/table/constraint.go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import (
     MAX_NAME_LENGTH,
+    Catalog,
     check_length,
     column_names,
     existing_column,
     find_column,
+    lower_names,
     qualified_names,
 )
 from simulator.tidb.ddl.column_definitions import MAX_COMMENT_BYTES
 from simulator.tidb.ddl.expressions import check_key_functions, parse_or_none
 from simulator.tidb.ddl.foreign_keys import check_new_foreign_key
 from simulator.tidb.ddl.grammar import check_parts_grammar
-from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS, INDEX_KINDS, all_keys, key_names, with_not_null
+from simulator.tidb.ddl.key_definitions import (
+    COLUMNAR_KINDS,
+    INDEX_KINDS,
+    all_keys,
+    free_names,
+    key_names,
+    name_checks,
+    with_not_null,
+)
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.table_definitions import build_column
 from simulator.tidb.errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.expressions.trees import strip_parentheses
-from simulator.tidb.model.table import Column, IndexColumn, Table
+from simulator.tidb.model.table import CheckConstraint, Column, IndexColumn, Table
 from simulator.tidb.model.types import CHARSETS, ColumnType, family, is_text
 
 MAX_KEY_BYTES = 3072
@@ -241,3 +252,136 @@ def value_bytes(type: ColumnType) -> int:
     if type.name == "set":
         return sum(map(len, type.elements)) + len(type.elements) - 1
     return TYPE_BYTES.get(type.name, 8)
+
+
+# -- CHECK constraints -------------------------------------------------------------------------------------------------
+
+
+FORBIDDEN_FUNCTIONS = frozenset(
+    "NOW CURRENT_TIMESTAMP CURDATE CURRENT_DATE CURTIME CURRENT_TIME LOCALTIME LOCALTIMESTAMP UNIX_TIMESTAMP UTC_DATE"
+    " UTC_TIMESTAMP UTC_TIME CONNECTION_ID CURRENT_USER SESSION_USER VERSION FOUND_ROWS LAST_INSERT_ID SYSTEM_USER USER"
+    " RAND ROW_COUNT GET_LOCK IS_FREE_LOCK IS_USED_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS LOAD_FILE UUID UUID_SHORT SLEEP"
+    " DEFAULT".split()
+)
+SUBQUERIES = ("a subquery", "the rows of a subquery", "EXISTS", "NOT EXISTS")
+BOOLEAN_OPERATORS = frozenset(("=", "!=", "<=>", "<", "<=", ">", ">=", "AND", "OR", "XOR"))
+BOOLEAN_FUNCTIONS = frozenset(
+    ("ISNULL", "IS_IPV4", "IS_IPV4_COMPAT", "IS_IPV4_MAPPED", "IS_IPV6", "JSON_VALID", "REGEXP_LIKE")
+)
+NOT_PLANNED = "node '*ast.{}' is not allowed when building an expression without planner"
+
+
+def copy_checks(table: Table, name: str) -> tuple[CheckConstraint, ...]:
+    """Return the CHECKs of a table with the names that they have in its copy (TiDB: renameCheckConstraint)."""
+    return tuple(replace(check, name=free) for check, free in zip(table.checks, free_names(name, set())))
+
+
+def check_new_checks(definition: syntax.CreateTable, table: Table) -> None:
+    """Raise DdlError for an invalid CHECK in CREATE TABLE (BuildTableInfo)."""
+    for name, check, column in name_checks(definition):
+        tree = parse_or_none(check.condition.text)
+        if tree is None:
+            continue
+        check_condition(name, tree)
+        names = named_columns(tree)
+        for named in names if not column else ():
+            existing_column(table, named, tidb_error("ddl:3820", name, named))
+        if column and not names and not (isinstance(tree, syntax.Literal) and tree.kind == "boolean"):
+            raise error_with_text("ddl:1105", "unsupported expression in check constraint")
+        if column and names and names != [column.lower()]:
+            raise tidb_error("ddl:3813", name)
+        check_condition_columns(name, tree, names, table)
+
+
+def check_condition(name: str, tree: syntax.Node) -> None:
+    """Raise DdlError for the first part of a condition that TiDB does not allow in a CHECK (IsSupportedExpr)."""
+    for node in syntax.walk(tree):
+        match node:
+            case syntax.Call(function) if function in FORBIDDEN_FUNCTIONS:
+                raise tidb_error("ddl:3814", name, function.lower())
+            case syntax.DefaultValue():
+                raise tidb_error("ddl:3814", name, "default")
+            case syntax.ContextExpression(kind="a variable"):
+                raise tidb_error("ddl:3816", name)
+            case syntax.ContextExpression(kind=kind) if kind in SUBQUERIES:
+                raise tidb_error("ddl:3815", name)
+
+
+def check_condition_columns(name: str, tree: syntax.Node, names: Sequence[str], table: Table) -> None:
+    """Check the columns, the name and the type of a condition in TiDB's order. Raises DdlError."""
+    columns = [column for column in table.columns if column.name.lower() in names]
+    if any(column.auto_increment for column in columns):
+        raise tidb_error("ddl:3818", name)
+    for foreign in table.foreign_keys:
+        for column in columns if foreign.on_delete or foreign.on_update else ():
+            if column.name.lower() in lower_names(foreign.columns):
+                raise tidb_error("ddl:3823", column.name.lower(), name)
+    check_length(name)
+    for node in syntax.walk(tree):
+        if isinstance(node, syntax.InsertedValue):
+            raise error_with_text("ddl:1105", NOT_PLANNED.format("ValuesExpr"))
+        if isinstance(node, syntax.ContextExpression) and node.kind == "an aggregate function":
+            raise error_with_text("ddl:1105", NOT_PLANNED.format("AggregateFuncExpr"))
+    if not is_boolean(tree):
+        raise tidb_error("ddl:3812", name)
+
+
+def is_boolean(node: syntax.Node) -> bool:
+    """Return whether TiDB considers an expression boolean (pkg/expression/function_traits.go, booleanFunctions)."""
+    match node:
+        case syntax.Parenthesised(inner):
+            return is_boolean(inner)
+        case syntax.Literal(kind):
+            return kind == "boolean"
+        case syntax.Unary(operator):
+            return operator in ("NOT", "!")
+        case syntax.Binary(operator):
+            return operator in BOOLEAN_OPERATORS
+        case syntax.PatternMatch(operator, negated=negated):
+            return operator != "ILIKE" or negated
+        case syntax.Call("NULLIF", (value, *_)):
+            return is_boolean(value)
+        case syntax.Call(name):
+            return name in BOOLEAN_FUNCTIONS
+    return isinstance(node, (syntax.Between, syntax.In, syntax.Is))
+
+
+def named_columns(node: syntax.Node) -> list[str]:
+    return sorted({name.parts[-1].lower() for name in syntax.names_in(node)})
+
+
+def check_name_is_free(name: str, table: Table, catalog: Catalog) -> None:
+    """Raise DdlError if a table of the same database has a CHECK of that name (checkConstraintNamesNotExists)."""
+    for other in catalog.tables.values():
+        names = lower_names(check.name for check in other.checks)
+        if other.schema.lower() == table.schema.lower() and name.lower() in names:
+            raise tidb_error("ddl:3822", name.lower())
+
+
+def with_checks(table: Table, checks: tuple[CheckConstraint, ...]) -> Table:
+    """Return the table with CHECKs, without its statement, which does not have them."""
+    return replace(table, checks=checks, statement="")
+
+
+def check_not_constrained(name: str, table: Table, alone: bool) -> None:
+    """Raise DdlError for a column that a CHECK names.
+
+    With `alone`, a CHECK of this column alone counts, too (TiDB: IsColumnRenameableWithCheckConstraint,
+    IsColumnDroppableWithCheckConstraint).
+    """
+    for check in table.checks:
+        names = checked_columns(check)
+        if name.lower() in names and (alone or len(names) > 1):
+            raise tidb_error("ddl:3959", check.name, name)
+
+
+def checked_columns(check: CheckConstraint) -> list[str]:
+    tree = parse_or_none(check.expression)
+    return named_columns(tree) if tree is not None else []
+
+
+def without_invalid_checks(table: Table) -> Table:
+    """Return the table without CHECKs of dropped columns (TiDB: removeInvalidCheckConstraintsInfo)."""
+    existing = {column.name.lower() for column in table.columns}
+    checks = tuple(check for check in table.checks if existing.issuperset(checked_columns(check)))
+    return table if len(checks) == len(table.checks) else with_checks(table, checks)
