@@ -5,7 +5,7 @@ Values that TiDB considers equal have equal bytes, and smaller values have small
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from simulator.columns.cells import Bytes, Places, buffers, fixed, raw
 from simulator.columns.hashing import Hashes
 from simulator.tidb.collations import sort_keys
 from simulator.tidb.model.types import ColumnType, exceeds_int64, family, is_text
-from simulator.tidb.values.texts import enum_numbers, set_bits
 
 SIGN = np.uint64(1 << 63)
 
@@ -85,6 +84,28 @@ def _floating(type: ColumnType, texts: pa.Array) -> pa.Array:
     return big_endian(np.where(numbers < 0, ~bits, bits | SIGN), texts)
 
 
+def _enum(type: ColumnType, texts: pa.Array) -> pa.Array:
+    """Encode the number of each member, from 1. The empty error value is 0."""
+    return big_endian(_ordinals(type.elements, texts) + 1, texts)
+
+
+def _set(type: ColumnType, texts: pa.Array) -> pa.Array:
+    """Encode the bitmaps of comma-separated members."""
+    lists = pc.split_pattern(pc.fill_null(texts.cast(pa.string()), ""), ",")
+    places = _ordinals(type.elements, lists.flatten())
+    bits = np.where(places < 0, np.uint64(0), np.uint64(1) << np.maximum(places, 0).astype(np.uint64))
+    before = np.concatenate((np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)))
+    ends = np.concatenate(([0], np.cumsum(pc.list_value_length(lists).to_numpy())))
+    return big_endian(before[ends[1:]] - before[ends[:-1]], texts)
+
+
+def _ordinals(elements: Sequence[str], texts: pa.Array) -> Places:
+    """Return the index of each text among the elements, or -1."""
+    indices = pc.fill_null(pc.index_in(texts.cast(pa.string()), pa.array(elements, pa.string())), -1)
+    places: Places = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return places
+
+
 def _plain(type: ColumnType, texts: pa.Array) -> pa.Array:
     return raw(texts)
 
@@ -96,11 +117,8 @@ ORDERED: Mapping[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
     "decimal": lambda type, texts: _digits(texts, max(type.length, type.decimal + 1)),
     "float": _floating,
     "time": lambda type, texts: _digits(texts, 7 + max(type.decimal, 0)),
-    "enum": lambda type, texts: big_endian(enum_numbers(type.elements, texts), texts),
-    "set": lambda type, texts: big_endian(set_bits(type.elements, texts), texts),
-    "date": _plain,
-    "datetime": _plain,
-    "json": _plain,
-    "vector": _plain,
+    "enum": _enum,
+    "set": _set,
+    **dict.fromkeys(("date", "datetime", "json", "vector"), _plain),
 }
 """The encoders by family. Strings are encoded by their collation."""

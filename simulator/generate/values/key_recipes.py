@@ -22,10 +22,9 @@ from simulator.generate.values.recipes import ColumnRandom, PooledRecipe, Recipe
 from simulator.tidb.datums.cast import convert_text, tidb_text
 from simulator.tidb.ddl.column_definitions import text_changes
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, bare_name, family, is_binary
+from simulator.tidb.model.types import ColumnType, bare_name, bounds, family, is_binary
 from simulator.tidb.storage.ids import random_counter_bits
-from simulator.tidb.values.numbers import bounds
-from simulator.tidb.values.texts import BYTES
+from simulator.tidb.values.kernels import BYTES
 
 COUNTED = ("integer", "string", "text", "decimal", "date", "datetime", "float", "bit")
 """Families that can count, best first."""

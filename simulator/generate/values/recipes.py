@@ -37,9 +37,8 @@ from simulator.generate.values.pools import (
 from simulator.generate.values.reading import LONGEST
 from simulator.tidb.datums.cast import convert_text, tidb_text
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.values.numbers import bounds
-from simulator.tidb.values.texts import BYTES
+from simulator.tidb.model.types import ColumnType, bounds, family, is_binary
+from simulator.tidb.values.kernels import BYTES
 
 
 class Recipe(Protocol):

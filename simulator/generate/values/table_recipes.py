@@ -50,7 +50,7 @@ from simulator.generate.values.recipes import (
 )
 from simulator.tidb.model.table import Column, ForeignKey, Table, columns_by_name, visible_columns
 from simulator.tidb.model.types import family, is_text
-from simulator.tidb.values.texts import BYTES
+from simulator.tidb.values.kernels import BYTES
 
 ColumnPlace = tuple[int, str]
 """Index of a table in the model, and the column's name."""

@@ -32,11 +32,10 @@ from simulator.tidb.datums.kinds import (
 )
 from simulator.tidb.datums.numbers import IntegerRange, cast_decimal, cast_float, signed, unsigned
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import UNSIGNED_BIGINT, ColumnType, family, is_binary, mysql_type
+from simulator.tidb.model.types import UNSIGNED_BIGINT, ColumnType, bounds, family, is_binary, mysql_type
 from simulator.tidb.values.conversion import insert_text, usual_text
 from simulator.tidb.values.durations import round_duration
-from simulator.tidb.values.numbers import bounds
-from simulator.tidb.values.texts import map_distinct, null_unless, replace_unusual, utf8
+from simulator.tidb.values.kernels import map_distinct, null_unless, replace_unusual, utf8
 
 Cast = tuple[bytes | None, CastProblem | None]
 """TiDB text, None for NULL, and the problem. With a problem, the text is the value that lenient modes keep."""

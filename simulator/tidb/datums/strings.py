@@ -27,7 +27,7 @@ from simulator.tidb.datums.numbers import MOST_UNSIGNED, IntegerRange, literal_n
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.documents import normal_json
 from simulator.tidb.values.durations import duration_micros, duration_text
-from simulator.tidb.values.texts import BYTES
+from simulator.tidb.values.kernels import BYTES
 
 SPACES = b" \t\n\r"
 

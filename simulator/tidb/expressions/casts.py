@@ -50,11 +50,10 @@ from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.numbers import json_to_decimal, real_text, text_to_decimal
 from simulator.tidb.expressions.texts import as_bytes
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import CHARSETS, INTEGER_BITS
+from simulator.tidb.model.types import CHARSETS, INTEGER_BITS, bounds
 from simulator.tidb.syntax.definitions import literal_bytes
 from simulator.tidb.syntax.expressions import Literal, Node, Parenthesised, Unary
 from simulator.tidb.values.durations import round_micros
-from simulator.tidb.values.numbers import bounds
 
 
 def cast(value: Expression, type: str) -> Expression:

@@ -145,6 +145,12 @@ def exceeds_int64(type: ColumnType) -> bool:
     return type.unsigned and INTEGER_BITS.get(type.name) == 64
 
 
+def bounds(type: ColumnType) -> tuple[int, int]:
+    """Return the smallest and largest value of an integer type."""
+    bits = INTEGER_BITS[type.name]
+    return (0, 2**bits - 1) if type.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
 def bare_name(type: ColumnType) -> str:
     """Return the name without arguments and attributes: `int`, `varbinary`."""
     return TYPES[type.name].binary_name if is_binary(type) else type.name

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.model.types import INTEGER_BITS, ColumnType, family, is_binary, is_text
-from simulator.tidb.values import documents, durations, numbers, texts
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType, bounds, family, is_binary, is_text
+from simulator.tidb.values import documents, durations, kernels
 from simulator.tidb.values.durations import LONGEST
-from simulator.tidb.values.texts import (
+from simulator.tidb.values.kernels import (
     cast_or_none,
     contains_character,
     map_distinct,
@@ -175,9 +175,9 @@ def usual_text(type: ColumnType, raw: pa.Array) -> pa.Array:
     The result is null for NULL, for values that would be rejected, and for numbers and members in unusual spellings.
     """
     if is_binary(type):
-        return texts.binary(type, _bytes(raw))
+        return kernels.binary(type, _bytes(raw))
     if type.name == "bit":
-        return numbers.bit(type, raw.cast(pa.binary()) if _is(raw.type, _BYTES) else tagged(raw))
+        return kernels.bit(type, raw.cast(pa.binary()) if _is(raw.type, _BYTES) else tagged(raw))
     for kinds, read in _TYPED.get(family(type), ()):
         if _is(raw.type, kinds):
             return read(type, raw)
@@ -190,9 +190,9 @@ def _is(kind: pa.DataType, tests: tuple[Test, ...]) -> bool:
 
 
 _TYPED: dict[str, tuple[tuple[tuple[Test, ...], Callable[[ColumnType, pa.Array], pa.Array]], ...]] = {
-    "integer": (((pa.types.is_integer, numbers.is_whole), numbers.whole),),
-    "decimal": (((pa.types.is_decimal,), numbers.fixed),),
-    "float": (((pa.types.is_floating,), numbers.floating),),
+    "integer": (((pa.types.is_integer, kernels.is_whole), kernels.whole),),
+    "decimal": (((pa.types.is_decimal,), kernels.fixed),),
+    "float": (((pa.types.is_floating,), kernels.floating),),
     "date": ((_MOMENTS, moment),),
     "datetime": ((_MOMENTS, moment),),
     "time": ((_CLOCKS, time_of_day),),
@@ -200,19 +200,19 @@ _TYPED: dict[str, tuple[tuple[tuple[Test, ...], Callable[[ColumnType, pa.Array],
 """The Arrow types that are converted without text, by the family of the column's type."""
 
 _READERS: dict[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
-    "integer": numbers.integer,
-    "decimal": numbers.decimal,
-    "float": lambda type, text: numbers.floating(type, numbers.number(text)),
+    "integer": kernels.integer,
+    "decimal": kernels.decimal,
+    "float": lambda type, text: kernels.floating(type, kernels.number(text)),
     "date": lambda type, text: date(text),
     "datetime": datetime,
     "time": duration,
-    "string": texts.text,
-    "text": texts.text,
-    "enum": texts.enum,
+    "string": kernels.text,
+    "text": kernels.text,
+    "enum": kernels.enum,
     # an INSERT takes 0 as the year 0 and '0' as 2000; of the two, dumps have the first
     "year": lambda type, text: null_unless(pc.equal(text, "0"), text),
     "json": lambda type, text: documents.document(text),
-    "vector": lambda type, text: numbers.vector(type.length, text),
+    "vector": lambda type, text: kernels.vector(type.length, text),
 }
 """The conversions from text, by family, for usual spellings; SET has none."""
 
@@ -227,9 +227,9 @@ def insert_text(raw: pa.Array) -> pa.Array:
     if pa.types.is_boolean(kind):
         return raw.cast(pa.int8()).cast(pa.string())
     if pa.types.is_decimal(kind):
-        return numbers.plain(raw)
+        return kernels.plain(raw)
     if pa.types.is_floating(kind):
-        return numbers.shortest(raw)
+        return kernels.shortest(raw)
     if _is(kind, _MOMENTS):
         return _bare(moment(ColumnType("datetime", decimal=6), raw))
     if _is(kind, _CLOCKS):
@@ -274,14 +274,14 @@ def accepted_values(type: ColumnType) -> str:
     """Describe the accepted values of a type, for error messages."""
     name = type.name
     if name in INTEGER_BITS:
-        low, high = numbers.bounds(type)
+        low, high = bounds(type)
         return f"{low} to {high}"
     if name == "decimal":
         return f"at most {type.length - max(type.decimal, 0)} digits before the point"
     if name in ("enum", "set"):
         return ", ".join(map(repr, type.elements[:8])) + (", …" if len(type.elements) > 8 else "")
     if is_text(type):
-        limit = texts.BYTES.get(name, type.length)
-        unit = "bytes" if type.charset == "binary" or name in texts.BYTES else "characters"
+        limit = kernels.BYTES.get(name, type.length)
+        unit = "bytes" if type.charset == "binary" or name in kernels.BYTES else "characters"
         return f"at most {limit} {unit}" + ("" if type.charset == "binary" else " of valid UTF-8")
     return _SHAPES[name]

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.errors import FunctionProblem, invalid_json
-from simulator.tidb.values.texts import map_distinct, null_unless, replace_unusual
+from simulator.tidb.values.kernels import map_distinct, null_unless, replace_unusual
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,7 @@ from simulator.tidb.model.table import (
     places_of,
     visible_columns,
 )
-from simulator.tidb.model.types import INTEGER_BITS, ColumnType, family
-from simulator.tidb.values.numbers import bounds
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType, bounds, family
 
 Cell = bytes | None
 

@@ -23,6 +23,7 @@ from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.expression import Evaluate, fixed, null
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.model.table import Cells, Column, visible_columns
+from simulator.tidb.model.types import bounds
 from simulator.tidb.storage.ids import (
     auto_allocator,
     auto_column,
@@ -34,7 +35,6 @@ from simulator.tidb.storage.ids import (
 from simulator.tidb.storage.tables import StoredTable
 from simulator.tidb.syntax.expressions import Literal, Node, names_in
 from simulator.tidb.syntax.queries import DefaultValue
-from simulator.tidb.values.numbers import bounds
 
 PLAIN = ("", "utf8mb4", "utf8")
 """Character sets of string literals that are UTF-8."""

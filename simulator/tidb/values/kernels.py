@@ -1,36 +1,139 @@
-"""Convert texts and numbers to the numeric types and VECTOR, with null for what strict mode would reject.
+"""What Arrow's kernels lack; conversions of columns to texts, ENUM, numbers and VECTOR, with null for what strict mode
+would reject.
 
+Null stays null, and an invalid cell becomes null. The TiDB text of binary columns is the Latin-1 text of their bytes.
 Decimals are rounded half away from zero and padded to the scale; null stands for too many digits before the point.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import cells
-from simulator.tidb.model.types import INTEGER_BITS, UNSIGNED_BIGINT, ColumnType
-from simulator.tidb.values.texts import (
-    cast_or_none,
-    contains_character,
-    map_distinct,
-    matches,
-    null_unless,
-    replace_unusual,
-    utf8,
-)
+from simulator.columns import cells as column_cells
+from simulator.columns.cells import buffers
+from simulator.tidb.model.types import INTEGER_BITS, UNSIGNED_BIGINT, ColumnType, bounds
+
+
+def utf8(raw: pa.Array) -> pa.Array:
+    """Cast a string or binary array to strings, with null for invalid UTF-8."""
+    try:
+        return raw.cast(pa.string())
+    except pa.ArrowInvalid:
+        if len(raw) == 1:
+            return pa.nulls(1, pa.string())
+        half = len(raw) // 2
+        return pa.concat_arrays([utf8(raw.slice(0, half)), utf8(raw.slice(half))])
+
+
+def null_unless(mask: pa.Array, cells: pa.Array) -> pa.Array:
+    """Return the cells where the mask is true, null elsewhere."""
+    return pc.if_else(mask, cells, pa.scalar(None, cells.type))
+
+
+def replace_unusual(
+    cells: pa.Array, usual: pa.Array, odd: Callable[[pa.Array], pa.Array], made: pa.Array | None = None
+) -> pa.Array:
+    """Return the usual cells, or `made` in their place, with the others converted by `odd`.
+
+    A cell is unusual if `usual` is false or null.
+    """
+    others = pc.and_not(cells.is_valid(), pc.fill_null(usual, False))
+    made = cells if made is None else made
+    if not pc.any(others).as_py():
+        return made
+    return pc.replace_with_mask(made, others, odd(cells.filter(others)))
+
+
+def map_distinct(texts: pa.Array, function: Callable[[str], str | None]) -> pa.Array:
+    """Call a function once for each distinct text: for rare values that no kernel converts."""
+    distinct = texts.dictionary_encode()
+    values = [None if text is None else function(text) for text in distinct.dictionary.to_pylist()]
+    return pa.array(values, pa.string()).take(distinct.indices)
+
+
+def cast_or_none(text: pa.Array, kind: pa.DataType) -> pa.Array | None:
+    """Cast text to another type, or return None if Arrow cannot parse all of it."""
+    try:
+        return text.cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def matches(text: pa.Array, pattern: str) -> pa.Array:
+    """Whether each whole text matches a regular expression."""
+    return pc.match_substring_regex(text, f"^(?:{pattern})$")
+
+
+def contains_character(cells: pa.Array, character: str) -> bool:
+    """Whether a string array contains an ASCII character."""
+    return bool((buffers(cells)[0] == ord(character)).any())
+
+
+def latin1_text(bytes: pa.Array) -> pa.Array:
+    """Decode bytes as Latin-1."""
+    data, offsets = buffers(bytes)
+    wide = np.flatnonzero(data >= 0x80)
+    if not len(wide):
+        return bytes.cast(pa.string())
+    text = np.frombuffer(data.tobytes().decode("latin-1").encode(), np.uint8)
+    return column_cells.binary(text, offsets + np.searchsorted(wide, offsets), bytes).view(pa.string())
+
+
+BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
+
+
+def text(type: ColumnType, value: pa.Array) -> pa.Array:
+    """Convert to CHAR, VARCHAR or a TEXT, with the limit in characters, or in bytes for a TEXT."""
+    value = _of_charset(type.charset, value)
+    if type.name in BYTES:
+        return replace_unusual(value, pc.less_equal(pc.binary_length(value), BYTES[type.name]), _none)
+    if type.name == "char" and pc.any(pc.ends_with(value, " ")).as_py():
+        value = pc.utf8_rtrim(value, " ")
+    short = pc.less_equal(pc.binary_length(value), type.length)
+    return replace_unusual(value, short, lambda odd: _cut(type.length, odd))
+
+
+def _none(cells: pa.Array) -> pa.Array:
+    return pa.nulls(len(cells), cells.type)
+
+
+def _of_charset(charset: str, value: pa.Array) -> pa.Array:
+    """Replace texts with characters outside of the charset by null."""
+    if charset == "ascii":
+        return replace_unusual(value, pc.string_is_ascii(value), _none)
+    if charset in ("utf8", "utf8mb3") and (buffers(value)[0] >= 0xF0).any():
+        return null_unless(pc.invert(pc.match_substring_regex(value, r"[\x{10000}-\x{10FFFF}]")), value)
+    return value
+
+
+def _cut(length: int, value: pa.Array) -> pa.Array:
+    """Cut strings to `length` characters, with null if more than spaces would be cut off."""
+    fits = pc.less_equal(pc.utf8_length(pc.utf8_rtrim(value, " ")), length)
+    return pc.utf8_slice_codeunits(null_unless(fits, value), 0, length)
+
+
+def binary(type: ColumnType, value: pa.Array) -> pa.Array:
+    """Convert bytes to BINARY (padded with zero bytes), VARBINARY or a BLOB."""
+    limit = BYTES.get(type.name, type.length)
+    text = latin1_text(replace_unusual(value, pc.less_equal(pc.binary_length(value), limit), _none))
+    return pc.utf8_rpad(text, limit, "\0") if type.name == "char" else text
+
+
+def enum(type: ColumnType, value: pa.Array) -> pa.Array:
+    """Return the names of members, and the empty error value; null for other texts."""
+    return null_unless(pc.is_in(value, pa.array((*type.elements, ""), pa.string())), value)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
 
 _WIDE = pa.decimal128(20, 0)
 """The type for every integer of 64 bits, signed or not."""
-
-
-def bounds(type: ColumnType) -> tuple[int, int]:
-    """Return the smallest and largest value of an integer type."""
-    bits = INTEGER_BITS[type.name]
-    return (0, 2**bits - 1) if type.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def integer(type: ColumnType, text: pa.Array) -> pa.Array:
@@ -43,7 +146,7 @@ def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
     """Whether each text is an integer in range, as TiDB prints it."""
     low, high = bounds(type)
     kind, shape = (pa.uint64(), "0|[1-9][0-9]{0,18}") if high >= 2**63 else (pa.int64(), "0|-?[1-9][0-9]{0,17}")
-    bytes, offsets = cells.buffers(text)
+    bytes, offsets = buffers(text)
     digits = ((bytes - ord("0") < 10) | (bytes == ord("-"))).all() and len(bytes)
     number = cast_or_none(text, kind) if digits else None
     if number is not None:
@@ -150,7 +253,7 @@ def _big_endian(bytes: pa.Array) -> pa.Array:
     """Decode numbers of at most 64 bits, with null for longer bytes."""
     bytes = pc.replace_substring_regex(bytes, r"^\x00+", "")
     bytes = null_unless(pc.less_equal(pc.binary_length(bytes), 8), bytes)
-    data, offsets = cells.buffers(bytes)
+    data, offsets = buffers(bytes)
     data = np.append(data, np.uint8(0)).astype(np.uint64)
     values = np.zeros(len(bytes), np.uint64)
     for place in range(8):
