@@ -1,18 +1,17 @@
-"""MySQL's functions of dates and times.
+"""MySQL's functions of dates and times: their parts, days and weeks, and formats (TiDB: pkg/expression/builtin_time.go).
 
-Parts of a moment are read from its text, so zero dates have them, too. `tidb.functions` computes the rest.
+Parts of a moment are read from its text, so zero dates have them, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 from msgspec.structs import replace
 
-from simulator.tidb.expressions import numbers
-from simulator.tidb.expressions.conversions import SECOND, as_decimal, as_number, as_real, as_text, signed_bits
+from simulator.tidb.errors import incorrect_value, truncated_value
+from simulator.tidb.expressions.conversions import as_text, signed_bits
 from simulator.tidb.expressions.expression import (
     MOMENT_KINDS,
     Context,
@@ -26,7 +25,6 @@ from simulator.tidb.expressions.expression import (
     call_with_nulls,
     fixed,
     integer,
-    null,
     string,
     value_for_errors,
 )
@@ -37,12 +35,30 @@ from simulator.tidb.expressions.interval_functions import (
     fraction_digits,
     kind_of_moment,
     moment_argument,
-    moment_value,
-    number_digits,
     time_value,
 )
-from simulator.tidb.functions import time_conversions, time_formats, time_functions
-from simulator.tidb.functions.intervals import is_clock_unit
+from simulator.tidb.functions import time_formats
+from simulator.tidb.functions.intervals import DURATION, is_clock_unit, leading_duration
+from simulator.tidb.functions.time_conversions import (
+    MONTHS,
+    SECOND,
+    WEEKDAYS,
+    CalendarMoment,
+    check_date,
+    clock_fields,
+    day_of_year,
+    days_of,
+    has_zero,
+    incorrect_moment,
+    moment_text,
+    month_length,
+    parse_moment,
+    week_number,
+    weekday_of,
+)
+from simulator.tidb.values import durations
+
+Compute = Callable[[Expression], Expression]
 
 DATE_PARTS = {"YEAR": slice(4), "MONTH": slice(5, 7), "DAY": slice(8, 10), "DAYOFMONTH": slice(8, 10)}
 """Where the text of a moment has a part."""
@@ -55,7 +71,7 @@ NO_DATE = "0000-00-00"
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-def _part(place: slice) -> Callable[[Expression], Expression]:
+def _part(place: slice) -> Compute:
     return lambda value: integer(apply(lambda moment: int(moment[place]), moment_argument(value)))
 
 
@@ -63,7 +79,7 @@ def _quarter(value: Expression) -> Expression:
     return integer(apply(lambda moment: (int(moment[5:7]) + 2) // 3, moment_argument(value)))
 
 
-def _clock_part(name: str) -> Callable[[Expression], Expression]:
+def _clock_part(name: str) -> Compute:
     """Return HOUR, MINUTE, SECOND or MICROSECOND; NULL for an error (builtin_time.go, builtinHourSig)."""
     unit, over = CLOCK_UNITS[name], {"MINUTE": 60, "SECOND": 60, "MICROSECOND": SECOND}.get(name, 10**9)
     return lambda value: integer(
@@ -71,28 +87,72 @@ def _clock_part(name: str) -> Callable[[Expression], Expression]:
     )
 
 
-def _of_day(compute: Callable[..., Any], gives: Callable[[Evaluate], Expression]) -> Callable[[Expression], Expression]:
-    """Return a function of a date."""
-
-    def called(value: Expression) -> Expression:
-        kind = kind_of_moment(value)
-        return gives(call(lambda moment: compute(kind, moment), moment_argument(value)))
-
-    return called
-
-
 def _extract(unit: Expression, value: Expression) -> Expression:
     """Return EXTRACT. Units of the clock are taken from a duration, units with a day from a moment."""
     name = unit.constant or ""
     if not is_clock_unit(name) or name.startswith("DAY_") and value.kind in MOMENT_KINDS:
-        compute, argument = time_functions.part_of_moment, moment_argument(value)
+        compute, argument = part_of_moment, moment_argument(value)
     elif name.startswith("DAY_") and value.kind != "time":
-        compute, argument = time_functions.extract_day, as_text(value)
+        compute, argument = extract_day, as_text(value)
     else:
         is_text = value.kind in ("string", "json")
-        argument = call(time_functions.time_of_text, as_text(value)) if is_text else duration_argument(value)
-        return integer(call(lambda micros: time_functions.part_of_duration(name, micros), argument))
+        argument = call(time_of_text, as_text(value)) if is_text else duration_argument(value)
+        return integer(call(lambda micros: part_of_duration(name, micros), argument))
     return integer(call(lambda text: compute(name, text), argument))
+
+
+def part_of_moment(unit: str, text: str) -> int:
+    """Return EXTRACT of a unit with a day."""
+    year, month, day, micros = result = parse_moment(text)
+    hour, minute, second, part = clock_fields(micros)
+    parts = {
+        "DAY": day,
+        "MONTH": month,
+        "YEAR": year,
+        "QUARTER": (month + 2) // 3,
+        "YEAR_MONTH": year * 100 + month,
+        "DAY_HOUR": day * 100 + hour,
+        "DAY_MINUTE": day * 10000 + hour * 100 + minute,
+        "DAY_SECOND": day * 10**6 + hour * 10000 + minute * 100 + second,
+        "DAY_MICROSECOND": (day * 10**6 + hour * 10000 + minute * 100 + second) * SECOND + part,
+    }
+    if unit == "WEEK":
+        return 0 if has_zero(result) else week_number(result, 0)[1]
+    return parts[unit]
+
+
+def part_of_duration(unit: str, micros: int) -> int:
+    """Return EXTRACT of a unit of the clock."""
+    fields = dict(zip(("HOUR", "MINUTE", "SECOND", "MICROSECOND"), clock_fields(abs(micros)), strict=True))
+    first, _, last = unit.removeprefix("DAY_").partition("_")
+    if unit.startswith("DAY_"):
+        first, last = "HOUR", first
+    names = list(fields)
+    result = 0
+    for name in names[names.index(first) : names.index(last or first) + 1]:
+        result = result * (1 if name == first else SECOND if name == "MICROSECOND" else 100) + fields[name]
+    return -result if micros < 0 else result
+
+
+def extract_day(unit: str, text: str) -> int:
+    """Return EXTRACT of a unit of the clock with a day from a text, which is a duration or a moment."""
+    if DURATION.fullmatch(text):
+        return part_of_duration(unit, leading_duration(text)[0])
+    result = durations.moment(text, 6)
+    if result is None:
+        raise incorrect_value(text)
+    return part_of_moment(unit, result)
+
+
+def time_of_text(text: str) -> int:
+    """Return TIME of a text, whose rest is ignored with a problem."""
+    result, whole = leading_duration(text)
+    if not whole:
+        raise truncated_value("time", text, result)
+    return result
+
+
+# -- days and weeks ----------------------------------------------------------------------------------------------------
 
 
 def _date(value: Expression) -> Expression:
@@ -110,129 +170,96 @@ def _time(value: Expression) -> Expression:
     """Return TIME."""
     if value.kind in ("time", "null"):
         return value
-    clock = duration_argument(value) if value.kind == "datetime" else call(time_functions.time_of_text, as_text(value))
+    clock = duration_argument(value) if value.kind == "datetime" else call(time_of_text, as_text(value))
     return time_value(clock, fraction_digits(value))
+
+
+def _of_day(compute: Callable[[CalendarMoment], Any], gives: Callable[[Evaluate], Expression] = integer) -> Compute:
+    """Return a function of a date, which needs a month and a day."""
+
+    def called(value: Expression) -> Expression:
+        kind = kind_of_moment(value)
+        return gives(call(lambda text: compute(check_date(parse_moment(text), kind)), moment_argument(value)))
+
+    return called
+
+
+def _weekday(moment: CalendarMoment) -> int:
+    return (weekday_of(moment) + 6) % 7
 
 
 def _last_day(value: Expression) -> Expression:
     kind = kind_of_moment(value)
-    return date_value(
-        call_in_context(
-            lambda context, moment: time_functions.last_day(kind, moment, "z" in context.zeros), moment_argument(value)
-        )
-    )
+
+    def last(context: Context, text: str) -> str:
+        day = parse_moment(text)
+        if not day.month or not day.day and "z" not in context.zeros:
+            raise incorrect_moment(day, kind)
+        return moment_text(CalendarMoment(day.year, day.month, month_length(day.year, day.month)))
+
+    return date_value(call_in_context(last, moment_argument(value)))
+
+
+def _date_difference(end: Expression, start: Expression) -> Expression:
+    def days(last: str, first: str) -> int:
+        return days_of(check_date(parse_moment(last))) - days_of(check_date(parse_moment(first)))
+
+    return integer(call(days, moment_argument(end), moment_argument(start)))
 
 
 def _week(value: Expression, mode: Expression | None = None) -> Expression:
     """Return WEEK, whose mode is default_week_format unless it is given."""
     kind, moment = kind_of_moment(value), moment_argument(value)
+
+    def week(text: str, way: int) -> int:
+        return week_number(check_date(parse_moment(text), kind), way)[1]
+
     if mode is not None:
-        return integer(call(lambda day, way: time_functions.week(kind, day, way), moment, signed_bits(mode)))
+        return integer(call(week, moment, signed_bits(mode)))
     return integer(
-        call_in_context(
-            lambda context, day: time_functions.week(kind, day, int(context.variable("default_week_format"))), moment
-        )
+        call_in_context(lambda context, text: week(text, int(context.variable("default_week_format"))), moment)
     )
 
 
 def _yearweek(value: Expression, mode: Expression | None = None) -> Expression:
-    kind, way = kind_of_moment(value), fixed(0) if mode is None else signed_bits(mode)
-    return integer(
-        call_with_nulls(lambda day, way: time_functions.yearweek(kind, day, way), moment_argument(value), way)
-    )
+    kind = kind_of_moment(value)
+
+    def yearweek(text: str | None, way: int | None) -> int | None:
+        if text is None:
+            return None
+        year, number = week_number(check_date(parse_moment(text), kind), way or 0, True)
+        return year * 100 + number if year * 100 + number >= 0 else 2**32 - 1
+
+    return integer(call_with_nulls(yearweek, moment_argument(value), fixed(0) if mode is None else signed_bits(mode)))
 
 
 def _dayname(value: Expression) -> Expression:
     """Return DAYNAME, which is a number from 0 for Monday where a number is wanted (builtinDayNameSig)."""
-    name = _of_day(time_functions.dayname, string)(value)
-    number = _of_day(time_functions.weekday, integer)(value)
+    name = _of_day(lambda moment: WEEKDAYS[weekday_of(moment)], string)(value)
+    number = _of_day(_weekday)(value)
     return name if name.kind == "null" else replace(name, number=number.evaluate)
 
 
-# -- Unix timestamps, zones --------------------------------------------------------------------------------------------
+def _monthname(value: Expression) -> Expression:
+    return string(apply(lambda moment: ("", *MONTHS)[int(moment[5:7])] or None, moment_argument(value)))
 
 
-def _unix_timestamp(value: Expression) -> Expression:
-    """Return UNIX_TIMESTAMP: an integer for a moment without a fraction, else a decimal. An error is 0 or NULL
-    (builtin_time.go, builtinUnixTimestampIntSig, builtinUnixTimestampDecSig)."""
-    digits = fraction_digits(value)
-    if value.kind == "null":
-        return null()
-    micros = call_in_context(
-        lambda context, moment: time_conversions.unix_timestamp(moment, context.zone), moment_argument(value)
-    )
-    micros = value_for_errors(micros, None if digits else 0)
-    if not digits:
-        return integer(apply(lambda each: each // SECOND, micros))
-    number = apply(lambda each: Decimal(each // 10 ** (6 - digits)).scaleb(-digits) if each else Decimal(0), micros)
-    return Expression(number, "decimal", scale=digits)
-
-
-def _from_unixtime(value: Expression, form: Expression | None = None) -> Expression:
-    number = as_number(value)
-    moment = call_in_context(
-        lambda context, seconds: time_conversions.from_unixtime(
-            int(numbers.quantize(seconds, 6).scaleb(6, numbers.EXACT)), context.zone
-        ),
-        as_decimal(number).evaluate,
-    )
-    if form is not None:
-        return string(call(time_formats.date_format, moment, as_text(form)))
-    digits = 6 if value.kind in ("string", "real", "json") else min(number.scale, 6) if number.kind == "decimal" else 0
-    return moment_value(moment, digits)
-
-
-def _convert_tz(value: Expression, source: Expression, target: Expression) -> Expression:
-    """Return CONVERT_TZ."""
-    if "null" in (value.kind, source.kind, target.kind):
-        return null()
-    result = call(time_conversions.convert_tz, moment_argument(value), as_text(source), as_text(target))
-    return moment_value(result, fraction_digits(value))
-
-
-# -- from numbers and texts --------------------------------------------------------------------------------------------
-
-
-def _make_time(hour: Expression, minute: Expression, second: Expression) -> Expression:
-    digits = number_digits(second)
-    parts = (signed_bits(hour), signed_bits(minute), as_real(second))
-    return time_value(
-        call(lambda hours, minutes, seconds: time_functions.maketime(hours, minutes, seconds, digits), *parts), digits
-    )
-
-
-def _sec_to_time(value: Expression) -> Expression:
-    digits = number_digits(value)
-    return time_value(call(lambda seconds: time_functions.sec_to_time(seconds, digits), as_real(value)), digits)
-
-
-def _time_to_sec(value: Expression) -> Expression:
-    def seconds(micros: int) -> int:
-        return micros // SECOND if micros >= 0 else -(-micros // SECOND)
-
-    return integer(apply(seconds, duration_argument(value)))
-
-
-def _str_to_date(value: Expression, form: Expression) -> Expression:
-    kind = time_formats.result_kind(form.constant) if form.constant is not None else "datetime"
-    digits = 6 if form.constant is None or "%f" in form.constant else 0
-    result = call_in_context(
-        lambda context, text, pattern: time_formats.str_to_date(text, pattern, kind, "z" in context.zeros),
-        as_text(value),
-        as_text(form),
-    )
-    if kind == "time":
-        return time_value(result, digits)
-    return date_value(result) if kind == "date" else moment_value(result, digits)
+GET_FORMATS = {
+    "DATE": {"USA": "%m.%d.%Y", "JIS": "%Y-%m-%d", "ISO": "%Y-%m-%d", "EUR": "%d.%m.%Y", "INTERNAL": "%Y%m%d"},
+    "DATETIME": {
+        "USA": "%Y-%m-%d %H.%i.%s",
+        "JIS": "%Y-%m-%d %H:%i:%s",
+        "ISO": "%Y-%m-%d %H:%i:%s",
+        "EUR": "%Y-%m-%d %H.%i.%s",
+        "INTERNAL": "%Y%m%d%H%i%s",
+    },
+    "TIME": {"USA": "%h:%i:%s %p", "JIS": "%H:%i:%s", "ISO": "%H:%i:%s", "EUR": "%H.%i.%s", "INTERNAL": "%H%i%s"},
+}
 
 
 def _get_format(kind: Expression, region: Expression) -> Expression:
-    name = kind.constant or ""
-    return string(call(lambda where: time_functions.get_format(name, where), as_text(region)))
-
-
-def _of_integers(compute: Callable[..., Any], gives: Callable[[Evaluate], Expression]) -> Callable[..., Expression]:
-    return lambda *values: gives(call(compute, *map(signed_bits, values)))
+    formats = GET_FORMATS[kind.constant or ""]
+    return string(apply(lambda where: formats.get(where, ""), as_text(region)))
 
 
 TIME_FUNCTIONS: dict[str, Function] = {
@@ -241,27 +268,18 @@ TIME_FUNCTIONS: dict[str, Function] = {
     "DATE": Function(1, 1, _date),
     "TIME": Function(1, 1, _time),
     "QUARTER": Function(1, 1, _quarter),
-    **{
-        name.upper(): Function(1, 1, _of_day(getattr(time_functions, name), integer))
-        for name in ("dayofweek", "dayofyear", "weekday", "weekofyear", "to_days", "to_seconds")
-    },
+    "DAYOFWEEK": Function(1, 1, _of_day(lambda moment: weekday_of(moment) + 1)),
+    "DAYOFYEAR": Function(1, 1, _of_day(day_of_year)),
+    "WEEKDAY": Function(1, 1, _of_day(_weekday)),
+    "WEEKOFYEAR": Function(1, 1, _of_day(lambda moment: week_number(moment, 3)[1])),
+    "TO_DAYS": Function(1, 1, _of_day(days_of)),
+    "TO_SECONDS": Function(1, 1, _of_day(lambda moment: days_of(moment) * 86400 + moment.micros // SECOND)),
     "DAYNAME": Function(1, 1, _dayname),
-    "MONTHNAME": Function(1, 1, _of_day(time_functions.monthname, string)),
+    "MONTHNAME": Function(1, 1, _monthname),
     "LAST_DAY": Function(1, 1, _last_day),
-    "DATEDIFF": Function(
-        2, 2, lambda end, start: integer(call(time_functions.datediff, moment_argument(end), moment_argument(start)))
-    ),
+    "DATEDIFF": Function(2, 2, _date_difference),
     "WEEK": Function(1, 2, _week),
     "YEARWEEK": Function(1, 2, _yearweek),
-    "TIME_TO_SEC": Function(1, 1, _time_to_sec),
-    "SEC_TO_TIME": Function(1, 1, _sec_to_time),
-    "MAKEDATE": Function(2, 2, _of_integers(time_functions.makedate, date_value)),
-    "MAKETIME": Function(3, 3, _make_time),
-    "FROM_DAYS": Function(1, 1, _of_integers(time_functions.from_days, date_value)),
-    "PERIOD_ADD": Function(2, 2, _of_integers(time_functions.period_add, integer)),
-    "PERIOD_DIFF": Function(2, 2, _of_integers(time_functions.period_diff, integer)),
-    "UNIX_TIMESTAMP": Function(1, 1, _unix_timestamp),
-    "FROM_UNIXTIME": Function(1, 2, _from_unixtime),
     "DATE_FORMAT": Function(
         2, 2, lambda value, form: string(call(time_formats.date_format, moment_argument(value), as_text(form)))
     ),
@@ -269,8 +287,6 @@ TIME_FUNCTIONS: dict[str, Function] = {
         2, 2, lambda value, form: string(call(time_formats.time_format, duration_argument(value), as_text(form)))
     ),
     "GET_FORMAT": Function(2, 2, _get_format, (0,)),
-    "STR_TO_DATE": Function(2, 2, _str_to_date),
-    "CONVERT_TZ": Function(3, 3, _convert_tz),
     "EXTRACT": Function(2, 2, _extract, (0,)),
     **INTERVAL_FUNCTIONS,
 }
