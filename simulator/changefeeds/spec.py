@@ -281,33 +281,23 @@ class ChangefeedStream:
         return {number: schema.text for number, schema in self.live.output.schemas.known.items()}
 
     def messages(self, watermark: bool = True) -> list[Message]:
-        """Return the messages since the last call, in the order of sending.
-
-        They end with a watermark above everything so far in every partition, if the protocol has watermarks, unless
-        `watermark` is false. Raises UserError for a changefeed that writes files.
-        """
+        """Return the messages since the last call, as `TiCDC.messages` does. Raises UserError for a changefeed that writes
+        files."""
         taken = self._taken(watermark)
         for message in taken:
             self.reader.skip(message)
         return taken
 
     def events(self, watermark: bool = True) -> list[Event]:
-        """Return `messages` decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.reader.decode`.
-
-        Of a changefeed that writes files, they are those of new files and of `metadata`, table version by table version.
-        Raises UserError for a file that cannot be read.
-        """
+        """Return the events since the last call, as `TiCDC.events` does. Raises UserError."""
         if self.changefeed.storage is not None:
             return self._new_file_events(watermark)
         messages = self._taken(watermark)
         return [event for message in messages for event in self.reader.events(message, self.schema_texts)]
 
     def files(self, watermark: bool = True) -> dict[str, bytes]:
-        """Return the files of the storage by their paths, sorted.
-
-        They have all rows so far, and `metadata` is above them, unless `watermark` is false.
-        Raises UserError for a changefeed that sends messages.
-        """
+        """Return the files of the storage by their paths, as `TiCDC.files` does. Raises UserError for a changefeed that sends
+        messages."""
         if self.changefeed.storage is None:
             raise UserError("there are no files: the changefeed sends messages to Kafka; `messages` returns them")
         if watermark:

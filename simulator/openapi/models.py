@@ -47,12 +47,8 @@ LISTED = frozenset(("normal", "stopped", "failed", "warning"))
 
 def common_info(feed: ServedChangefeed, release: Release) -> dict[str, Any]:
     """Return the ChangefeedCommonInfo of a list."""
-    if release.api_keyspaces:
-        names = {"upstream_id": UPSTREAM_ID, "id": feed.spec.name, "keyspace": feed.spec.namespace}
-    else:
-        names = {"upstream_id": UPSTREAM_ID, "namespace": feed.spec.namespace, "id": feed.spec.name}
     return {
-        **names,
+        **_names(feed, release),
         "state": feed.state,
         "checkpoint_tso": feed.checkpoint_ts,
         "checkpoint_time": json_time(tso.physical(feed.checkpoint_ts), zone(feed)),
@@ -60,16 +56,19 @@ def common_info(feed: ServedChangefeed, release: Release) -> dict[str, Any]:
     }
 
 
+def _names(feed: ServedChangefeed, release: Release) -> dict[str, Any]:
+    spec = feed.spec
+    if release.api_keyspaces:
+        return {"upstream_id": UPSTREAM_ID, "id": spec.name, "keyspace": spec.namespace}
+    return {"upstream_id": UPSTREAM_ID, "namespace": spec.namespace, "id": spec.name}
+
+
 def detail(
     feed: ServedChangefeed, release: Release, address: str, tables: Iterable[int] | None = None
 ) -> dict[str, Any]:
     """Return the ChangeFeedInfo of a changefeed; `tables` are the ids of those that its task has, None for no task."""
     spec, error = feed.spec, feed.error if feed.state not in QUIET else None
-    told: dict[str, Any] = {"upstream_id": UPSTREAM_ID}
-    if release.api_keyspaces:
-        told |= {"id": spec.name, "keyspace": spec.namespace}
-    else:
-        told |= {"namespace": spec.namespace, "id": spec.name}
+    told = _names(feed, release)
     told |= {"sink_uri": masked_uri(spec.sink_uri), "create_time": go_time(feed.create_time_ms, zone(feed))}
     told |= {"start_ts": spec.start_ts} | ({"target_ts": spec.target_ts} if spec.target_ts else {})
     if not release.api_keyspaces and feed.state in ADMIN_JOBS:

@@ -115,12 +115,10 @@ KEY_NAMES = {
 """Keys of the file whose fields have another name; those of the two Pulsar files are exchanged in TiCDC, too."""
 
 UNSIGNED = frozenset(("memory_quota", "advance_timeout", "batching-max-messages", "memory_quota_percentage"))
-UNSET = frozenset(
-    (
-        (TOP, "sql_mode"),
-        *(("sink", name) for name in "protocol schema_registry transaction_atomicity safe_mode".split()),
-    )
-) | {("sink", "file_index_width")}
+UNSET = {
+    (TOP, "sql_mode"),
+    *(("sink", name) for name in "protocol schema_registry transaction_atomicity safe_mode file_index_width".split()),
+}
 """Fields that are nil by default."""
 
 ALWAYS = frozenset(((TOP, "ignore_ineligible_table"),))

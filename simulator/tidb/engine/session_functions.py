@@ -18,7 +18,7 @@ from simulator.tidb.engine.context import current_ts, server_version, tidb_versi
 from simulator.tidb.engine.session import Session
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.conversions import as_integer, as_real, as_text, of_datetime
-from simulator.tidb.expressions.expression import Context, Evaluate, Expression, Function, Row, apply, fixed
+from simulator.tidb.expressions.expression import Context, Expression, Function, Row, apply, apply_in_context, fixed
 from simulator.tidb.storage.rows import Pause
 
 FromSession = Callable[[Session], Any]
@@ -101,18 +101,18 @@ def _unix_timestamp() -> Expression:
 # -- the server and the session ----------------------------------------------------------------------------------------
 
 
+def _of_session(read: FromSession, kind: str = "uint", is_random: bool = False) -> Function:
+    def evaluate(row: Row, context: Any) -> Any:
+        return read(context.session)
+
+    def value() -> Expression:
+        return Expression(evaluate, kind, coercibility=3) if kind == "string" else Expression(evaluate, kind)
+
+    return Function(0, 0, value, is_random=is_random)
+
+
 def _session_text(read: FromSession) -> Function:
-    def evaluate(row: Row, context: Any) -> Any:
-        return read(context.session)
-
-    return Function(0, 0, lambda: Expression(evaluate, "string", coercibility=3))
-
-
-def _session_number(read: FromSession, kind: str = "uint") -> Function:
-    def evaluate(row: Row, context: Any) -> Any:
-        return read(context.session)
-
-    return Function(0, 0, lambda: Expression(evaluate, kind))
+    return _of_session(read, "string")
 
 
 def _last_insert_id(*arguments: Expression) -> Expression:
@@ -269,33 +269,17 @@ def _of_lock(compute: Callable[[Any, str], int | None]) -> Function:
 def _parse_tso(number: Expression) -> Expression:
     """Return the moment of a TSO (tidb pkg/expression/builtin_info.go, builtinTiDBParseTsoSig)."""
 
-    def moment(context: Any, ts: int) -> str | None:
+    def moment(context: Context, ts: int) -> str | None:
         if ts <= 0:
             return None
         instant = datetime.fromtimestamp(tso.physical(ts) / 1000, time_zone(context.zone))
         return of_datetime(instant.replace(tzinfo=None))
 
-    value = as_integer(number)
-
-    def evaluate(row: Row, context: Context) -> str | None:
-        ts = value(row, context)
-        return None if ts is None else moment(context, ts)
-
-    return Expression(evaluate, "datetime", scale=6)
+    return Expression(apply_in_context(moment, as_integer(number)), "datetime", scale=6)
 
 
 def _parse_tso_logical(number: Expression) -> Expression:
     return Expression(apply(lambda ts: ts & (1 << 18) - 1 if ts > 0 else None, as_integer(number)), "int")
-
-
-def _constant_number(number: int) -> Function:
-    evaluate: Evaluate = fixed(number)
-    return Function(0, 0, lambda: Expression(evaluate, "int"))
-
-
-def _release_all(row: Row, context: Any) -> int:
-    released: int = context.session.database.named_locks.release_all(context.session)
-    return released
 
 
 NOW = ("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE")
@@ -314,11 +298,11 @@ SESSION_FUNCTIONS: Mapping[str, Function] = {
     "CURRENT_RESOURCE_GROUP": _session_text(lambda session: "default"),
     "CURRENT_USER": _session_text(lambda session: session.settings.account),
     **dict.fromkeys(("USER", "SESSION_USER", "SYSTEM_USER"), _session_text(lambda session: session.settings.user)),
-    "CONNECTION_ID": _session_number(lambda session: session.settings.connection_id),
-    "ROW_COUNT": _session_number(lambda session: session.settings.last.affected, "int"),
-    "FOUND_ROWS": _session_number(lambda session: session.settings.last.found),
-    "TIDB_CURRENT_TSO": _session_number(current_ts),
-    "TIDB_IS_DDL_OWNER": _constant_number(1),
+    "CONNECTION_ID": _of_session(lambda session: session.settings.connection_id),
+    "ROW_COUNT": _of_session(lambda session: session.settings.last.affected, "int"),
+    "FOUND_ROWS": _of_session(lambda session: session.settings.last.found),
+    "TIDB_CURRENT_TSO": _of_session(current_ts),
+    "TIDB_IS_DDL_OWNER": Function(0, 0, lambda: Expression(fixed(1), "int")),
     "TIDB_PARSE_TSO": Function(1, 1, _parse_tso),
     "TIDB_PARSE_TSO_LOGICAL": Function(1, 1, _parse_tso_logical),
     "LAST_INSERT_ID": Function(0, 1, _last_insert_id),
@@ -330,7 +314,7 @@ SESSION_FUNCTIONS: Mapping[str, Function] = {
     "RELEASE_LOCK": _of_lock(lambda session, name: session.database.named_locks.release(name, session)),
     "IS_FREE_LOCK": _of_lock(lambda session, name: int(session.database.named_locks.holder(name) is None)),
     "IS_USED_LOCK": _of_lock(lambda session, name: session.database.named_locks.user(name)),
-    "RELEASE_ALL_LOCKS": Function(0, 0, lambda: Expression(_release_all, "int"), is_random=True),
+    "RELEASE_ALL_LOCKS": _of_session(lambda session: session.database.named_locks.release_all(session), "int", True),
 }
 """By TiDB's names, beside `expressions.trees.FUNCTIONS`."""
 

@@ -249,10 +249,10 @@ class SequenceValues:
 
     def next(self) -> int:
         """Return the next value. Raises RunOut."""
-        value = None if self._base == self._end else _first(self._limits, self._base, self._end, self._offset)
+        value = None if self._base == self._end else self._first_reserved()
         if value is None:
             self._reserve()
-            value = _first(self._limits, self._base, self._end, self._offset)
+            value = self._first_reserved()
             assert value is not None, "a reserved range has a value"
         self._base = value
         return value
@@ -271,28 +271,25 @@ class SequenceValues:
         self._stored = self._base = self._end = value
         return value
 
-    @property
-    def _offset(self) -> int:
-        """The value that increments are counted from."""
+    def _first_reserved(self) -> int | None:
+        return _first(self._limits, self._base, self._end, self._offset(self._round))
+
+    def _offset(self, round: int) -> int:
+        """Return the value that increments are counted from."""
         limits = self._limits
-        if limits.cycle and self._round > 0:
+        if limits.cycle and round > 0:
             return limits.least if limits.increment > 0 else limits.most
         return limits.start
 
     def _reserve(self) -> None:
         limits, base, round = self._limits, self._stored, self._stored_round
-        offset = limits.start
-        if limits.cycle and round > 0:
-            offset = limits.least if limits.increment > 0 else limits.most
-        size = _batch(limits, base, offset)
+        size = _batch(limits, base, self._offset(round))
+        if size is None and limits.cycle:
+            round += 1
+            base = self._offset(round) - self._sign
+            size = _batch(limits, base, self._offset(round))
         if size is None:
-            if not limits.cycle:
-                raise RunOut
-            offset = limits.least if limits.increment > 0 else limits.most
-            base, round = offset - self._sign, round + 1
-            size = _batch(limits, base, offset)
-            if size is None:
-                raise RunOut
+            raise RunOut
         self._base, self._end, self._round = base, base + self._sign * size, round
         self._stored, self._stored_round = self._end, round
 

@@ -166,7 +166,7 @@ def handle_of(table: Table) -> Callable[[Cells], Handle]:
             return int(cells[place] or b"0")
 
         return number
-    key = RowKey(0, "PRIMARY", tuple(part_of(table, part) for part in _parts(table, 0)))
+    key = RowKey(0, "PRIMARY", tuple(part_of(table, part) for part in key_parts(table, 0)))
 
     def ordered(cells: Cells) -> Handle:
         handle = key.of(cells)
@@ -192,7 +192,7 @@ def entry_keys(table: Table) -> tuple[RowKey, ...]:
     )
 
 
-def _parts(table: Table, index_id: int) -> tuple[IndexColumn, ...]:
+def key_parts(table: Table, index_id: int) -> tuple[IndexColumn, ...]:
     """Return the parts of an index, given its id, 0 for the primary key."""
     for index in table.indexes:
         if index.id == index_id or not index_id and index.primary:
@@ -203,7 +203,7 @@ def _parts(table: Table, index_id: int) -> tuple[IndexColumn, ...]:
 def shown_key(table: Table, key: RowKey | None, cells: Cells) -> str:
     """Return the values of a row in a key, the handle for None, as error 1062 shows them (tidb
     pkg/executor/batch_checker.go, formatDataForDupError: values joined by hyphens)."""
-    return "-".join(shown_part(table, part, cells) for part in _parts(table, key.index_id if key else 0))
+    return "-".join(shown_part(table, part, cells) for part in key_parts(table, key.index_id if key else 0))
 
 
 def shown_part(table: Table, part: IndexColumn, cells: Cells) -> str:

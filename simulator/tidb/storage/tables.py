@@ -287,12 +287,11 @@ def _compared(
             parts.append(_sortable(constant((), _NO_STATEMENT)))
         row_parts.append(compared)
         columns.append(parts)
+    listed = list(zip(*columns, strict=True))
     if len(row_parts) == 1:
         only = row_parts[0]
-        return lambda cells: (_sortable(only(cells, _NO_STATEMENT)),), list(zip(*columns, strict=True))
-    return lambda cells: tuple(_sortable(part(cells, _NO_STATEMENT)) for part in row_parts), list(
-        zip(*columns, strict=True)
-    )
+        return lambda cells: (_sortable(only(cells, _NO_STATEMENT)),), listed
+    return lambda cells: tuple(_sortable(part(cells, _NO_STATEMENT)) for part in row_parts), listed
 
 
 def _range(table: Table, rule: Partitioning) -> Locate:

@@ -21,7 +21,7 @@ from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.names import compile_variable
 from simulator.tidb.engine.queries.access import handle_column
 from simulator.tidb.engine.queries.common_tables import with_common_tables
-from simulator.tidb.engine.queries.filters import Locking, TableRelation, compile_condition, filtered
+from simulator.tidb.engine.queries.filters import Locking, TableRelation, compile_condition
 from simulator.tidb.engine.queries.relation import (
     CELL_SIZE,
     CHECKED_ROWS,
@@ -31,6 +31,7 @@ from simulator.tidb.engine.queries.relation import (
     Rows,
     SortKey,
     Values,
+    filtered,
     held,
     limited,
     sort_key,

@@ -31,7 +31,7 @@ from simulator.tidb.model.table import (
     row_id_column,
 )
 from simulator.tidb.model.types import INTEGER_BITS, is_binary, is_text
-from simulator.tidb.storage.row_keys import RowKey, encoder, entry_keys
+from simulator.tidb.storage.row_keys import RowKey, encoder, entry_keys, key_parts
 from simulator.tidb.storage.rows import Handle
 from simulator.tidb.storage.tables import StoredTable
 
@@ -156,7 +156,7 @@ class TableReader(NamedTuple):
         return Access(path, decided, False)
 
     def _by_common_handle(self, equal: Mapping[str, Comparison]) -> Access | None:
-        whole = _primary_parts(self.stored.table)
+        whole = key_parts(self.stored.table, 0)
         parts = _key_parts(whole, self.stored.table, equal)
         if not parts:
             return None
@@ -260,12 +260,6 @@ def _keys(parts: Sequence[Part], row: Row, context: StatementContext) -> Iterato
     """Yield the keys of all combinations of values, ascending; none with NULL."""
     values = [{encode(cell) for read, encode in part if (cell := read(row, context)) is not None} for part in parts]
     return map(b"".join, product(*map(sorted, values)))
-
-
-@cached_by_table
-def _primary_parts(table: Table) -> tuple[IndexColumn, ...]:
-    primary = next((index.columns for index in table.indexes if index.primary), None)
-    return primary or tuple(IndexColumn(name) for name in table.primary_key)
 
 
 def _successor(prefix: bytes) -> bytes:

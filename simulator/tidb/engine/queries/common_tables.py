@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.names import source_parts
 from simulator.tidb.engine.queries.filters import Filtered
 from simulator.tidb.engine.queries.relation import (
     Relation,
@@ -165,9 +166,7 @@ def _is_reference(source: syntax.TableSource, named: str) -> bool:
 
 
 def _in_from(source: syntax.Source, named: str) -> bool:
-    if isinstance(source, syntax.Join):
-        return _in_from(source.left, named) or _in_from(source.right, named)
-    return isinstance(source, syntax.TableSource) and _is_reference(source, named)
+    return any(isinstance(part, syntax.TableSource) and _is_reference(part, named) for part in source_parts(source))
 
 
 def _is_optional(source: syntax.Source, named: str) -> bool:

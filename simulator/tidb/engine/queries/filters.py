@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.access import Comparison, TableReader, comparison_of, handle_column
-from simulator.tidb.engine.queries.relation import Base, Relation, Values, checked, held, table_fields
+from simulator.tidb.engine.queries.relation import Base, Relation, Values, checked, filtered, held, table_fields
 from simulator.tidb.engine.scope import TOP, Field, QueryScope, known_function
 from simulator.tidb.errors import sql_error_with_text
 from simulator.tidb.expressions.comparisons import comparison_operands, of_today
@@ -34,14 +34,6 @@ NOT_TAKEN = (syntax.ContextExpression, syntax.DefaultValue, syntax.InsertedValue
 
 def compile_condition(node: syntax.Node, scope: QueryScope) -> Evaluate:
     return as_boolean(compile_expression(node, scope))
-
-
-def filtered(rows: Iterator[Values], tests: Sequence[Evaluate], context: StatementContext) -> Iterator[Values]:
-    """Yield the rows for which all conditions are true."""
-    if len(tests) == 1:
-        (test,) = tests
-        return (row for row in rows if test(row, context))
-    return (row for row in rows if all(test(row, context) for test in tests))
 
 
 def is_movable(node: syntax.Node) -> bool:
@@ -96,12 +88,6 @@ class Filtered(Relation):
         if each is None or each.operator != "=" or len(each.values) > 1:
             return None
         return hashed(compile_expression(syntax.ColumnName((each.column,)), own), each.values[0])
-
-    def filter(self, tests: Sequence[Evaluate]) -> None:
-        """Keep the rows for which all conditions are true."""
-        if tests:
-            rows = self.rows
-            self.rows = lambda context: filtered(rows(context), tests, context)
 
 
 def lookup(relation: Relation, pairs: Sequence[tuple[Evaluate, Evaluate]]) -> Lookup:

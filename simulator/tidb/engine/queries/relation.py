@@ -77,9 +77,23 @@ class Relation:
         before the rows are read. Raises SqlError."""
         return conditions
 
+    def filter(self, tests: Sequence[Evaluate]) -> None:
+        """Keep the rows for which all conditions are true."""
+        if tests:
+            rows = self.rows
+            self.rows = lambda context: filtered(rows(context), tests, context)
+
 
 ONE_ROW = Relation(Fields(), 0, lambda context: iter(([],)))
 """The relation of a SELECT without FROM."""
+
+
+def filtered(rows: Iterator[Values], tests: Sequence[Evaluate], context: StatementContext) -> Iterator[Values]:
+    """Yield the rows for which all conditions are true."""
+    if len(tests) == 1:
+        (test,) = tests
+        return (row for row in rows if test(row, context))
+    return (row for row in rows if all(test(row, context) for test in tests))
 
 
 def checked(rows: Iterator[Values], context: StatementContext) -> Iterator[Values]:

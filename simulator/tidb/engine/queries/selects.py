@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.common_tables import build_set_operation, with_common_tables
-from simulator.tidb.engine.queries.filters import Filtered, TableRelation, compile_condition, filtered, find_locking
+from simulator.tidb.engine.queries.filters import Filtered, TableRelation, compile_condition, find_locking
 from simulator.tidb.engine.queries.grouping import Grouping, refuse_aggregate
 from simulator.tidb.engine.queries.relation import (
     ONE_ROW,
@@ -24,6 +24,7 @@ from simulator.tidb.engine.queries.relation import (
     Values,
     distinct_key,
     export,
+    filtered,
     limited,
     projected,
     sort_key,

@@ -24,12 +24,11 @@ from simulator.tidb.engine.queries.filters import (
     Lookup,
     TableRelation,
     compile_condition,
-    filtered,
     hashed,
     is_movable,
     lookup,
 )
-from simulator.tidb.engine.queries.relation import CHECKED_ROWS, Relation, Rows, Values, materialised, table_fields
+from simulator.tidb.engine.queries.relation import CHECKED_ROWS, Relation, Values, materialised, table_fields
 from simulator.tidb.engine.queries.results import result_column
 from simulator.tidb.engine.scope import TOP, Field, Fields, QueryScope, StatementCompilation
 from simulator.tidb.engine.system_columns import NAMES, searched
@@ -311,8 +310,7 @@ class JoinedRelation(Relation):
             own = (scope if where[name] else self._scope).of_rows(relation.fields)
             rest = relation.restrict([*on[name], *where[name]], own)
             if rest:
-                tests = [compile_condition(node, own) for node in rest]
-                relation.rows = partial(_filtered_rows, relation.rows, tests)
+                relation.filter([compile_condition(node, own) for node in rest])
         self._prepare([*((node, self._scope) for node in on["both"]), *((node, scope) for node in where["both"])])
         self.depends = self.left.depends or self.right.depends
         return where[""]
@@ -402,7 +400,3 @@ class JoinedRelation(Relation):
                     yield joined
             if not found and self._is_outer:
                 yield missing + row if self._by_right else row + missing
-
-
-def _filtered_rows(rows: Rows, tests: Sequence[Evaluate], context: StatementContext) -> Iterator[Values]:
-    return filtered(rows(context), tests, context)

@@ -114,8 +114,6 @@ class Insertion:
             count = len(found)
             write(found)
             enforce_foreign_keys(context, [self._writer])
-        except IdsExhausted as error:
-            context.warn(error.error)
         finally:
             if self._added and self._ids.first:
                 session = context.session
@@ -133,7 +131,7 @@ class Insertion:
         )
 
     def _with_ids(self, rows: Iterator[Cells], one_by_one: bool) -> list[Cells]:
-        """Return the rows with their ids. Raises SqlError."""
+        """Return the rows with their ids; none if INSERT IGNORE has no ids left. Raises SqlError."""
         column = self._ids.column
         one_by_one = column is not None and (one_by_one or column.auto_random)
         found = []
@@ -149,9 +147,10 @@ class Insertion:
             if column is not None and not one_by_one:
                 self._ids.fill(found)
         except SqlError as error:
-            if self._statement.ignore and not self._statement.on_duplicate and error.number == 1467:
-                raise IdsExhausted(error) from None
-            raise
+            if not self._statement.ignore or self._statement.on_duplicate or error.number != 1467:
+                raise
+            self._context.warn(error)
+            return []
         return found
 
     def _write(self, rows: Sequence[Cells]) -> None:
@@ -248,14 +247,6 @@ class Insertion:
             if not self._statement.ignore or error.number not in IGNORED:
                 raise
             self._context.warn(error)
-
-
-class IdsExhausted(Exception):
-    """No ids are left for an INSERT IGNORE, which then inserts no row."""
-
-    def __init__(self, error: SqlError) -> None:
-        super().__init__(error)
-        self.error = error
 
 
 Make = Callable[[Values, int], Cell]
