@@ -174,7 +174,7 @@ class ServedChangefeed:
                 self.state, self._retry_seconds = (FINISHED if self._reached else NORMAL), FIRST_RETRY_SECONDS
             if self.state not in RUNNING:
                 self._shut()
-            self._settle()
+            self._keep_sent()
             changed = before != (self.state, self.sent.next_number, self.checkpoint_ts)
         if changed:
             self._changed()
@@ -235,7 +235,8 @@ class ServedChangefeed:
     def _lost(self) -> ChangefeedError:
         return changefeed_error("ErrSnapshotLostByGC", self.checkpoint_ts, self._history.safe_ts)
 
-    def _settle(self) -> None:
+    def _keep_sent(self) -> None:
+        """Let `sent` have the messages so far, which then wait for `messages` or are forgotten."""
         (self.stream.note if self.keeps_messages else self.stream.take)()
 
     def reconnect(self, output: Callable[[], Output]) -> None:
@@ -259,7 +260,8 @@ class ServedChangefeed:
         if isinstance(error, DeliveryError):
             self._warned_at = now if self.state == NORMAL else self._warned_at
             stuck = not self.holds_commits and now - self._warned_at > STUCK_SECONDS
-            code = "CDC:ErrChangefeedUnretryable" if stuck else self._delivery_code
+            refused = "CDC:ErrKafkaAsyncSendMessage" if self.changefeed.storage is None else "CDC:ErrS3StorageAPI"
+            code = "CDC:ErrChangefeedUnretryable" if stuck else refused
             self.state = FAILED if stuck else WARNING
             if not self.holds_commits:
                 self._retry_at = now + self._retry_seconds
@@ -268,10 +270,6 @@ class ServedChangefeed:
             self.state = FAILED
             code = error.code if isinstance(error, CodedError) and error.code else "CDC:ErrOwnerUnknown"
         self.failure, self.error = error, RunningError(code, str(error), clock_ms())
-
-    @property
-    def _delivery_code(self) -> str:
-        return "CDC:ErrS3StorageAPI" if self.changefeed.storage is not None else "CDC:ErrKafkaAsyncSendMessage"
 
     def lose(self) -> None:
         """Fail because commits above the checkpoint are gone."""
@@ -322,7 +320,7 @@ class ServedChangefeed:
             if self.failure is not None:
                 raise self.failure
             self.live.play(step)
-            self._settle()
+            self._keep_sent()
 
     def resolve(self) -> None:
         """Send a watermark above everything so far."""

@@ -263,7 +263,7 @@ class Server:
 
     # -- in a thread of its own -------------------------------------------------------------------------------------
 
-    def start(self) -> Self:
+    def start(self) -> None:
         """Serve in a thread of its own, and return when clients can connect. Raises UserError."""
         ready = threading.Event()
         failure: list[BaseException] = []
@@ -281,7 +281,6 @@ class Server:
         ready.wait()
         if failure:
             raise failure[0]
-        return self
 
     def close(self) -> None:
         """Disconnect all clients; their open transactions are rolled back. Closing again does nothing."""
@@ -291,14 +290,6 @@ class Server:
             self._loop_thread = None
         if self._thread is not None:
             self._thread.shutdown(wait=not self.database.running.interrupt())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 # -- who may log in ----------------------------------------------------------------------------------------------------

@@ -35,12 +35,13 @@ from simulator.serve.log_records import (
     decode_all,
     encode,
     read_table,
+    session_fields,
     session_of,
     table_batch,
     write_changes,
 )
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.engine import CommittedTransaction, Event
+from simulator.tidb.engine import CommittedTransaction, CompletedDdl, Event
 from simulator.tidb.engine.execution import execute
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, SqlSession
@@ -261,7 +262,9 @@ class DataDirectory:
         statement = parse_sql(logged.text, session.settings.sql_mode - frozenset(DEFAULT_SQL_MODE))
         assert statement is not None, "an empty statement has no jobs"
         outcome = execute(session, statement, logged.text, now_ms)
-        self._statements += _ddl_lines(outcome.events, now_ms, session.settings, session.database)
+        fields = session_fields(session.settings)
+        jobs = (event for event in outcome.events if isinstance(event, CompletedDdl))
+        self._statements += ({"now_ms": now_ms, "text": ddl.text, "session": fields} for ddl in jobs)
         session.settings = settings
         return outcome.events
 
@@ -310,14 +313,6 @@ class DataDirectory:
         self._log = self._log_path.open("ab")
         old_log.unlink()
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _ddl_lines(
-    events: Sequence[Event], now_ms: int, settings: SqlSession, database: Database
-) -> Iterator[dict[str, Any]]:
-    for event in commit_record(events, now_ms, settings, database).events:
-        if isinstance(event, LoggedStatement):
-            yield {"now_ms": now_ms, "text": event.text, "session": event.session}
 
 
 def _snapshots(path: Path) -> list[int]:

@@ -43,6 +43,13 @@ class Row(NamedTuple):
     """Under the later definition."""
 
 
+class DefinedRows(NamedTuple):
+    """The rows of a table under one of its definitions."""
+
+    table: Table
+    rows: Sequence[Cells]
+
+
 class Conversion(NamedTuple):
     """A table under a later definition."""
 
@@ -67,14 +74,14 @@ def convert_table(stored: StoredTable, after: Table, context: StatementContext) 
     if columns:
         found = list(stored_versions(stored))
         old_reader = RowReader(before)
-        olds = [old_reader.cells(version) for _, _, version in found]
-        news = [reader.cells(version) for _, _, version in found]
+        old = DefinedRows(before, [old_reader.cells(version) for _, _, version in found])
+        new = DefinedRows(after, [reader.cells(version) for _, _, version in found])
         for place, column, source in columns:
-            cells, more = _column_cells(column, source, before, after, olds, news, context)
+            cells, more = _column_cells(column, source, old, new, context)
             warnings += more
-            for row, cell in zip(news, cells, strict=True):
+            for row, cell in zip(new.rows, cells, strict=True):
                 row[place] = cell
-        changed = [Row(*each, cells) for each, cells in zip(found, news, strict=True)]
+        changed = [Row(*each, cells) for each, cells in zip(found, new.rows, strict=True)]
 
     def rows() -> Iterable[Row]:
         if columns:
@@ -114,20 +121,14 @@ def _checked_columns(before: Table, after: Table) -> list[tuple[int, Column, Fro
 
 
 def _column_cells(
-    column: Column,
-    source: FromColumn | FromExpression,
-    before: Table,
-    after: Table,
-    olds: Sequence[Cells],
-    news: Sequence[Cells],
-    context: StatementContext,
+    column: Column, source: FromColumn | FromExpression, old: DefinedRows, new: DefinedRows, context: StatementContext
 ) -> tuple[list[Cell], tuple[str, ...]]:
     if isinstance(source, FromColumn):
-        cells = [row[source.index] for row in olds]
-        return convert_cells(cells, visible_columns(before)[source.index], column, source.cast, context)
-    evaluate = next(each[2] for each in generated_values(after) if each[0] is column)
+        cells = [row[source.index] for row in old.rows]
+        return convert_cells(cells, visible_columns(old.table)[source.index], column, source.cast, context)
+    evaluate = next(each[2] for each in generated_values(new.table) if each[0] is column)
     computed = []
-    for row in news:
+    for row in new.rows:
         datum = evaluate(row, context)
         cell, problem = (None, None) if datum is None else cast_value(column.type, column.name, datum, context.mode)
         if problem is not None and not context.mode.forgives(problem):

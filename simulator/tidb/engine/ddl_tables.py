@@ -117,8 +117,8 @@ def tables_after(
                 new = (schema, old[1])
                 tables.restore(old, new, after.tables.get(new))
             return tables
-        case syntax.AlterTable(named):
-            _alter(tables, statement, object_key(*names.existing_name(named)), after, names, context)
+        case syntax.AlterTable():
+            _alter(tables, statement, after, names, context)
     renamed = set[Key]()
     for pair in (pair for job in jobs for pair in job.renames):
         old, new = (object_key(*name) for name in pair)
@@ -142,15 +142,10 @@ def _uncounted(table: Table) -> StoredTable:
 
 
 def _alter(
-    tables: TablesAfter,
-    statement: syntax.AlterTable,
-    key: Key,
-    after: Catalog,
-    names: DdlSession,
-    context: StatementContext,
+    tables: TablesAfter, statement: syntax.AlterTable, after: Catalog, names: DdlSession, context: StatementContext
 ) -> None:
     """Change the partitions, the ids and the exchanged rows of a table."""
-    database, specs = context.database, statement.specs
+    database, specs, key = context.database, statement.specs, object_key(*names.existing_name(statement.table))
     table = database.catalog.tables[key]
     options = [option for spec in specs if isinstance(spec, syntax.SetOptions) for option in spec.options]
     if options or any(isinstance(spec, (*PARTITION_SPECS, syntax.ExchangePartition)) for spec in specs):

@@ -262,10 +262,6 @@ DEFAULT_JOBS = 10
 """Jobs that ADMIN SHOW DDL JOBS shows without a number."""
 
 
-def _variables(show: Show, context: StatementContext) -> Shown:
-    return shown(("Variable_name", "Value"), variables(context, show.is_global))
-
-
 def _status(show: Show, context: StatementContext) -> Shown:
     values = {"Ssl_cipher": "", "Ssl_cipher_list": "", "Ssl_verify_mode": "0", "Ssl_version": ""}
     values["Uptime"] = str((context.now_ms - (context.database.started_ms or context.now_ms)) // 1000)
@@ -389,7 +385,7 @@ KINDS: dict[str, ShowKind] = {
     **dict.fromkeys(("CREATE TABLE", "CREATE VIEW", "CREATE SEQUENCE"), _create_table),
     "CREATE DATABASE": _create_database,
     "NEXT_ROW_ID": _next_row_ids,
-    "VARIABLES": _variables,
+    "VARIABLES": lambda show, context: shown(("Variable_name", "Value"), variables(context, show.is_global)),
     "STATUS": _status,
     **dict.fromkeys(("WARNINGS", "ERRORS"), _warnings),
     "PROCESSLIST": _processes,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple
 
 from simulator.tidb.ddl.catalog import DatabaseInfo, object_key, sequence_limits
@@ -76,10 +76,6 @@ def collations(context: StatementContext) -> Iterator[Row]:
             yield name, charset, COLLATION_IDS[name], default, "Yes", length, padded
 
 
-def collation_charsets(context: StatementContext) -> Iterator[Row]:
-    yield from (row[:2] for row in collations(context))
-
-
 def engines(context: StatementContext) -> Iterator[Row]:
     comment = "Supports transactions, row-level locking, and foreign keys"
     yield "InnoDB", "DEFAULT", comment, "YES", "YES", "YES"
@@ -128,10 +124,6 @@ def _of_tables(rows: Callable[[Table, str], Iterator[Row]]) -> Rows:
     return all_rows
 
 
-def _none(context: StatementContext) -> Iterator[Row]:
-    yield from ()
-
-
 def all_databases(context: StatementContext) -> list[DatabaseInfo]:
     """Return the databases in the order of their names."""
     system = {name.lower(): DatabaseInfo(name) for name in system_databases(context.database.release)}
@@ -146,7 +138,8 @@ def _schemata(context: StatementContext) -> Iterator[Row]:
 
 
 def _table_rows(context: StatementContext) -> Iterator[Row]:
-    for table in sorted([*system_definitions().values(), *unknown_tables()], key=lambda table: table.name):
+    unknown = [Table(SCHEMA, name, ()) for name in TABLES_OF_THE_CLUSTER]
+    for table in sorted([*system_definitions().values(), *unknown], key=lambda table: table.name):
         yield _table_row(LISTED_FIRST, table, "SYSTEM VIEW", context)
     mysql = [(table.schema, table) for table in server_tables() if table.schema != SCHEMA]
     for schema, table in sorted([*mysql, *_tables(context)], key=lambda each: each[0].lower()):
@@ -170,12 +163,6 @@ def _table_row(schema: str, table: Table, kind: str, context: StatementContext) 
         *(next_auto_id(table, counters) or None if any(column.auto_increment for column in table.columns) else None,),
         *(None, None, None, table.collation, None, options, table.comment, None, sharding, key, None),
     )
-
-
-@cache
-def unknown_tables() -> Sequence[Table]:
-    """Return the tables that are only listed."""
-    return [Table(SCHEMA, name, ()) for name in TABLES_OF_THE_CLUSTER]
 
 
 def _sharding(table: Table) -> str:
@@ -260,7 +247,7 @@ ROWS: Mapping[str, Rows] = {
     "KEYWORDS": _keywords,
     "CHARACTER_SETS": character_sets,
     "COLLATIONS": collations,
-    "COLLATION_CHARACTER_SET_APPLICABILITY": collation_charsets,
+    "COLLATION_CHARACTER_SET_APPLICABILITY": lambda context: (row[:2] for row in collations(context)),
     "ENGINES": engines,
     "PROCESSLIST": processes,
     "USER_PRIVILEGES": user_privileges,
@@ -269,7 +256,7 @@ ROWS: Mapping[str, Rows] = {
             *("ROUTINES", "PARAMETERS", "TRIGGERS", "EVENTS", "PLUGINS", "TABLESPACES"),
             *("SCHEMA_PRIVILEGES", "TABLE_PRIVILEGES", "COLUMN_PRIVILEGES"),
         ),
-        _none,
+        lambda context: iter(()),
     ),
 }
 """By the names of the tables but COLUMNS, which has those of views, too."""

@@ -49,6 +49,16 @@ class Entry(NamedTuple):
     handle: Handle | None
 
 
+class KeyRange(NamedTuple):
+    """Handles that are read: those between two, which are among them, None for no bound; and their order."""
+
+    low: Handle | None = None
+    high: Handle | None = None
+    descending: bool = False
+
+
+ALL_KEYS = KeyRange()
+
 Versioned = TypeVar("Versioned", Version, Entry)
 
 
@@ -100,15 +110,12 @@ class TableRows:
         entry = visible(self.entries.get(index, {}).get(key), ts)
         return None if entry is None else entry.handle
 
-    def scan(
-        self, ts: int = NEWEST, low: Handle | None = None, high: Handle | None = None, descending: bool = False
-    ) -> Iterator[tuple[Handle, Version]]:
-        """Yield the rows that a reader at `ts` sees, by handle; `low` and `high` are among them. No commit may write
-        meanwhile."""
-        if low is high is None and not descending:
+    def scan(self, ts: int = NEWEST, keys: KeyRange = ALL_KEYS) -> Iterator[tuple[Handle, Version]]:
+        """Yield the rows that a reader at `ts` sees, by handle. No commit may write meanwhile."""
+        if keys == ALL_KEYS:
             handles: Iterator[Handle] = iter(self.rows)
         else:
-            handles = self.rows.irange(low, high, reverse=descending)
+            handles = self.rows.irange(keys.low, keys.high, reverse=keys.descending)
         for handle in handles:
             version = visible(self.rows[handle], ts)
             if version is not None and version.image is not None:

@@ -16,7 +16,18 @@ from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Cells, Table
 from simulator.tidb.storage.row_keys import RowKey
-from simulator.tidb.storage.rows import NEWEST, Entry, Handle, Locks, LockWait, Owner, TableRows, Version
+from simulator.tidb.storage.rows import (
+    ALL_KEYS,
+    NEWEST,
+    Entry,
+    Handle,
+    KeyRange,
+    Locks,
+    LockWait,
+    Owner,
+    TableRows,
+    Version,
+)
 from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
 
 MISSING = object()
@@ -93,19 +104,13 @@ class Transaction(Owner):
         return handle if handle is None or key.unpartitioned else (ordinal, handle)
 
     def scan(
-        self,
-        stored: StoredTable,
-        ordinals: Sequence[int],
-        ts: int = NEWEST,
-        low: Handle | None = None,
-        high: Handle | None = None,
-        descending: bool = False,
+        self, stored: StoredTable, ordinals: Sequence[int], ts: int = NEWEST, keys: KeyRange = ALL_KEYS
     ) -> Iterator[tuple[int, Handle, Cells]]:
-        """Yield the rows of partitions with their handles, in the order of keys; `low` and `high` are among them."""
-        read = self._reader(stored).cells
+        """Yield the rows of partitions with their handles, in the order of keys."""
+        read, (low, high, descending) = self._reader(stored).cells, keys
         for ordinal in reversed(ordinals) if descending else ordinals:
             rows = stored.partitions[ordinal]
-            committed = rows.scan(ts, low, high, descending)
+            committed = rows.scan(ts, keys)
             own = self._rows.get(rows)
             if not own:
                 for handle, version in committed:

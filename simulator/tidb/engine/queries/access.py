@@ -32,7 +32,7 @@ from simulator.tidb.model.table import (
 )
 from simulator.tidb.model.types import INTEGER_BITS, is_binary, is_text
 from simulator.tidb.storage.row_keys import RowKey, encoder, entry_keys, key_parts
-from simulator.tidb.storage.rows import Handle
+from simulator.tidb.storage.rows import Handle, KeyRange
 from simulator.tidb.storage.tables import StoredTable
 
 MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -79,11 +79,9 @@ class TableReader(NamedTuple):
     locks: bool = False
     """Whether the statement locks what it reads, so that it locks keys that it does not find, too."""
 
-    def scan(
-        self, context: StatementContext, low: Handle | None = None, high: Handle | None = None, descending: bool = False
-    ) -> Iterator[Values]:
+    def scan(self, context: StatementContext, keys: KeyRange) -> Iterator[Values]:
         """Yield rows in the order of TiKV."""
-        rows = context.transaction.scan(self.stored, self.ordinals, context.read_ts, low, high, descending)
+        rows = context.transaction.scan(self.stored, self.ordinals, context.read_ts, keys)
         mark = None if context.sees_marked else mark_place(self.stored.table)
         if mark is not None:
             rows = (row for row in rows if row[2][mark] is None)
@@ -151,7 +149,7 @@ class TableReader(NamedTuple):
             least, most = max(low, default=None), min(high, default=None)
             if least is not None and most is not None and least > most:
                 return iter(())
-            return self.scan(context, least, most)
+            return self.scan(context, KeyRange(least, most))
 
         return Access(path, decided, False)
 
@@ -166,7 +164,7 @@ class TableReader(NamedTuple):
 
         def prefixed(row: Row, context: StatementContext) -> Iterator[Values]:
             for prefix in _keys(parts, row, context):
-                yield from self.scan(context, prefix, _successor(prefix))
+                yield from self.scan(context, KeyRange(prefix, _successor(prefix)))
 
         is_point = len(parts) == len(whole)
         return Access(path if is_point else prefixed, (), is_point)

@@ -325,11 +325,13 @@ def build_set_operation(tree: syntax.SetOperation, outer: QueryScope) -> Relatio
     ]
     fields, _ = export(converted[0])
     makers = [export(each)[1] for each in converted]
-    combine, keys = _OPERATIONS[tree.operator], [distinct_key(field.value) for field in fields]
+    keys = [distinct_key(field.value) for field in fields]
 
     def rows(context: StatementContext) -> Iterator[Values]:
-        parts = [projected(side.rows(context), make, context) for side, make in zip(sides, makers, strict=True)]
-        return combine(parts, keys, context)
+        found = chain.from_iterable(
+            projected(side.rows(context), make, context) for side, make in zip(sides, makers, strict=True)
+        )
+        return found if tree.operator == "UNION ALL" else distinct(found, keys, context)
 
     relation = Filtered(fields, len(makers[0]), rows)
     relation.depends = any(side.depends for side in sides)
@@ -338,14 +340,11 @@ def build_set_operation(tree: syntax.SetOperation, outer: QueryScope) -> Relatio
 
 def _sides(tree: syntax.SetOperation) -> list[syntax.QueryTree]:
     """Return the queries of a chain of UNIONs, which leans to the left."""
-    left = tree.left
-    same = (
-        isinstance(left, syntax.SetOperation)
-        and left.operator == tree.operator
-        and tree.operator.startswith("UNION")
-        and (not left.order and left.limit is None)
-    )
-    return [*(_sides(left) if same and isinstance(left, syntax.SetOperation) else [left]), tree.right]
+    left, operator = tree.left, tree.operator
+    if isinstance(left, syntax.SetOperation) and left.operator == operator and operator.startswith("UNION"):
+        if not left.order and left.limit is None:
+            return [*_sides(left), tree.right]
+    return [left, tree.right]
 
 
 def _common_value(values: Sequence[Expression]) -> Expression:
@@ -357,9 +356,6 @@ def _common_value(values: Sequence[Expression]) -> Expression:
     if bits and len(bits) == sum(value.kind != "null" for value in values):
         return replace(kind, column_type=max(bits, key=lambda type: type.length), is_column=True)
     return with_collation(kind, union_collation(values)) if kind.kind == "string" else kind
-
-
-Parts = Sequence[Iterator[Values]]
 
 
 def _compared(left: Relation, right: Relation, is_kept: Callable[[int], bool], is_all: bool) -> Relation:
@@ -388,11 +384,6 @@ def _compared(left: Relation, right: Relation, is_kept: Callable[[int], bool], i
     relation.depends = left.depends or right.depends
     return relation
 
-
-_OPERATIONS: dict[str, Callable[[Parts, Sequence[Evaluate], StatementContext], Iterator[Values]]] = {
-    "UNION ALL": lambda parts, keys, context: chain.from_iterable(parts),
-    "UNION": lambda parts, keys, context: distinct(chain.from_iterable(parts), keys, context),
-}
 
 _COMPARISONS: dict[str, tuple[Callable[[int], bool], bool]] = {
     "EXCEPT": (lambda count: not count, False),

@@ -22,7 +22,7 @@ from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.conversions import as_boolean
 from simulator.tidb.expressions.expression import MOMENT_KINDS, Evaluate, Expression, Row
 from simulator.tidb.model.table import visible_columns
-from simulator.tidb.storage.rows import LockWait
+from simulator.tidb.storage.rows import KeyRange, LockWait
 from simulator.tidb.storage.tables import StoredTable
 
 Lookup: TypeAlias = "Callable[[Row, StatementContext], Iterable[Values]]"
@@ -125,7 +125,7 @@ class TableRelation(Filtered):
         self._ascends = True
 
     def _scan(self, context: StatementContext) -> Iterator[Values]:
-        return checked(self._reader.scan(context, descending=self._descending), context)
+        return checked(self._reader.scan(context, KeyRange(descending=self._descending)), context)
 
     def lock_keys(self) -> None:
         """Lock the keys by which rows are looked up, found or not."""

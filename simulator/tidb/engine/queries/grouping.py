@@ -202,7 +202,3 @@ def _join_conditions(source: syntax.Source | None) -> Iterator[Node]:
         yield from _join_conditions(source.right)
         if source.kind == "INNER":
             yield from conjuncts(source.on)
-
-
-def refuse_aggregate() -> SqlError:
-    return SqlError(1056, "42000", "Can't group on an aggregate function")

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.common_tables import build_set_operation, with_common_tables
 from simulator.tidb.engine.queries.filters import Filtered, TableRelation, compile_condition, find_locking
-from simulator.tidb.engine.queries.grouping import Grouping, refuse_aggregate
+from simulator.tidb.engine.queries.grouping import Grouping
 from simulator.tidb.engine.queries.relation import (
     ONE_ROW,
     Relation,
@@ -210,7 +211,7 @@ class Select:
         for item in self.tree.group_by:
             node = resolve_group_key(item, self._items, self._scope)
             if contains_aggregate(node):
-                raise refuse_aggregate()
+                raise SqlError(1056, "42000", "Can't group on an aggregate function")
             keys.append((node, compile_expression(node, self._scope.within("group statement"))))
         grouping = Grouping(self.tree, self._scope, self._source.width, keys)
         self._stages.append(grouping.rows)
