@@ -137,28 +137,23 @@ def keyed_pairs(
     )
     moved = existed & exists & ~same
     rank = np.where(same, 1, np.where(exists, 2, 0)).astype(np.int8)
-    yield select_pairs(number, pc.coalesce(now, was), columns, before, after, rank, (existed | exists) & ~moved & ~lost)
+    there = (existed | exists) & ~moved & ~lost
+    yield select_pairs(number, pc.coalesce(now, was), {**columns, "old": before, "new": after}, rank, there)
     if moved.any():
-        nulls = pa.nulls(len(was), pa.binary())
-        yield select_pairs(number, was, columns, before, nulls, 0, moved & ~lost)
-        yield select_pairs(number, now, columns, nulls, after, 2, moved & ~lost)
+        none = pa.nulls(len(was), pa.binary())
+        yield select_pairs(number, was, {**columns, "old": before, "new": none}, 0, moved & ~lost)
+        yield select_pairs(number, now, {**columns, "old": none, "new": after}, 2, moved & ~lost)
 
 
 def select_pairs(
-    number: int,
-    handle: pa.Array,
-    columns: Mapping[str, pa.Array],
-    old: pa.Array,
-    new: pa.Array,
-    rank: int | npt.NDArray[np.int8],
-    mask: Mask,
+    number: int, handle: pa.Array, columns: Mapping[str, pa.Array], rank: int | npt.NDArray[np.int8], mask: Mask
 ) -> pa.RecordBatch:
-    """Return the image pairs of the changes in `mask`."""
+    """Return the image pairs of the changes in `mask`, given their other columns of IMAGE_PAIR_SCHEMA."""
     if not mask.any():
         return pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
     # Inside a millisecond only the offset gives the order.
     ranks = pc.if_else(columns["exact"], pa.array(np.full(len(mask), rank, np.int8)), pa.scalar(1, pa.int8()))
-    whole = {**columns, "rank": ranks, "old": old, "new": new}
+    whole = {**columns, "rank": ranks}
     if mask.all():
         return image_pair_batch(number, handle, **whole)
     places = pa.array(np.flatnonzero(mask))

@@ -5,7 +5,7 @@ An image pair depends only on its row change and the timeline, so that pairs can
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, by_table, ints, picked
+from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, Ints, by_table, ints, picked
 from simulator.columns.hashing import add_sums
 from simulator.errors import NotSimulatedError, UserError
 from simulator.reader.decode.row_images import table_from_layout
@@ -39,6 +39,7 @@ from simulator.reader.replay.normalize import (
     LikeNull,
     UndefinedTable,
     convert_to_last,
+    drop_columns,
     dropped_at,
     normalize_images,
     nothing_like_null,
@@ -75,6 +76,31 @@ Images = Callable[[pa.RecordBatch, Layout, Table, Fidelity], tuple[pa.Array, pa.
 """Converts rows (EVENT_SCHEMA) of one layout to their images before and after, as TiDB text in the table's column
 order."""
 
+Sides = tuple[pa.Array, pa.Array]
+"""The images before and after of row changes."""
+
+
+@dataclass(frozen=True)
+class LayoutChanges:
+    """Row changes (EVENT_SCHEMA) of one layout in a partition."""
+
+    rows: pa.RecordBatch
+    layout: Layout
+    partition_index: int
+    skipped: SkippedChanges
+    """Gets the changes without an image pair."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.layout.schema}.{self.layout.table}"
+
+    def at(self, places: Ints) -> LayoutChanges:
+        return replace(self, rows=picked(self.rows, places))
+
+    def skip(self, number: int, why: str) -> None:
+        """Note that these changes of the table with that number have no image pairs."""
+        self.skipped.add(number, self.name, why, len(self.rows))
+
 
 @dataclass(frozen=True)
 class ImagePairBuilder:
@@ -109,89 +135,82 @@ class ImagePairBuilder:
         if len(rows) and rows.column("bound")[0].is_valid:
             rows = _placed_by_bound(rows)
         for number, places in by_table(ints(rows, "layout")):
-            part, layout = picked(rows, places), layouts[number]
-            sent = SentImages(part, layout)
-            yield from self._pairs_of_layout(part, layout, partition_index, skipped, sent)
+            changes = LayoutChanges(picked(rows, places), layouts[number], partition_index, skipped)
+            sent = SentImages(changes.rows, changes.layout)
+            yield from self._pairs_of_layout(changes, sent)
             add_sums(skipped.sums, sent.sums(self.fidelity.milliseconds))
 
-    def _pairs_of_layout(
-        self, rows: pa.RecordBatch, layout: Layout, partition_index: int, skipped: SkippedChanges, sent: SentImages
-    ) -> Iterator[pa.RecordBatch]:
-        ts, name = ints(rows, "commit_ts"), f"{layout.schema}.{layout.table}"
-        exact = rows.column("exact").to_numpy(zero_copy_only=False)
+    def _pairs_of_layout(self, changes: LayoutChanges, sent: SentImages) -> Iterator[pa.RecordBatch]:
+        ts, layout = ints(changes.rows, "commit_ts"), changes.layout
+        exact = changes.rows.column("exact").to_numpy(zero_copy_only=False)
         for number, places in by_table(self.timeline.numbers((layout.schema, layout.table), ts, exact)):
+            of_table = changes.at(places)
             if number == NO_TABLE:
-                yield from self._pairs_of_undefined(rows.take(pa.array(places)), layout, partition_index, skipped)
+                yield from self._pairs_of_undefined(of_table)
                 continue
             history = self.timeline.tables[number]
-            if history.odd:
-                skipped.add(number, name, history.odd, len(places))
-                continue
-            if not history.keyed and (self.fidelity.hides_unchanged_updates or not self.fidelity.old_values):
-                skipped.add(number, name, HIDES_UPDATES, len(places))
-                continue
-            if rows.column("bound")[0].is_valid and not self.one_partition(history.table):
-                skipped.add(number, name, SPREAD, len(places))
+            if why := self._why_not_replayed(of_table.rows, history):
+                of_table.skip(number, why)
                 continue
             for definition, at in by_table(history.definition_at(ts[places])):
-                part = picked(rows, places[at])
+                part, table = of_table.at(at), history.definitions[definition].table
                 try:
-                    before, after = self._images(part, layout, history, definition)
-                    table = history.definitions[definition].table
+                    sides = self._images(part, history, table)
                     if not self.like_null(table):
                         touched = self.timeline.touched(object_key(layout.schema, layout.table))
-                        sent.put(places[at], table, touched, before, after)
-                    yield from self._pairs_of_table(part, number, definition, before, after, partition_index, skipped)
+                        sent.put(places[at], table, touched, *sides)
+                    yield from self._pairs_of_table(part, number, definition, sides)
                 except (
                     UserError,
                     NotSimulatedError,
                     ValueError,
                 ) as error:  # ValueError: a text that is no value of its column's type
-                    skipped.add(number, name, str(error), len(part))
+                    part.skip(number, str(error))
 
-    def _pairs_of_undefined(
-        self, rows: pa.RecordBatch, layout: Layout, partition_index: int, skipped: SkippedChanges
-    ) -> Iterator[pa.RecordBatch]:
-        name = f"{layout.schema}.{layout.table}"
+    def _why_not_replayed(self, rows: pa.RecordBatch, history: TableHistory) -> str:
+        """Return why row changes of a table have no image pairs; empty if they have."""
+        if not history.odd and not history.keyed:
+            if self.fidelity.hides_unchanged_updates or not self.fidelity.old_values:
+                return HIDES_UPDATES
+        if not history.odd and rows.column("bound")[0].is_valid and not self.one_partition(history.table):
+            return SPREAD
+        return history.odd
+
+    def _pairs_of_undefined(self, changes: LayoutChanges) -> Iterator[pa.RecordBatch]:
+        rows, layout, skipped = changes.rows, changes.layout, changes.skipped
         if not normalize.has_key(layout):
-            skipped.add(NO_TABLE, name, UNDEFINED, len(rows))
+            changes.skip(NO_TABLE, UNDEFINED)
             return
         if self.fidelity.nulls or self.fidelity.old_nulls:
-            rows, layout = _drop_columns(rows, layout, normalize.without_members(layout) | set(layout.keys))
+            rows, layout = drop_columns(rows, layout, normalize.without_members(layout) | set(layout.keys))
         ts, touched = ints(rows, "commit_ts"), self.timeline.touched(object_key(layout.schema, layout.table))
         table = table_from_layout(layout)
         for begin, at in by_table(normalize.last_statement_before(touched, ts)):
-            part, undefined = rows.take(pa.array(at)), UndefinedTable(layout, begin)
+            part, undefined = changes.at(at), UndefinedTable(layout, begin)
+            some = picked(rows, at)
             try:
                 before, after = (
-                    normalize_images(side, table.columns) for side in self.images(part, layout, table, self.fidelity)
+                    normalize_images(side, table.columns) for side in self.images(some, layout, table, self.fidelity)
                 )
             except (UserError, ValueError) as error:
-                skipped.add(undefined.number, name, str(error), len(part))
+                part.skip(undefined.number, str(error))
                 continue
-            skipped.add(NO_TABLE, name, ONLY_CONSISTENCY, len(part))
+            part.skip(NO_TABLE, ONLY_CONSISTENCY)
             skipped.layouts.setdefault(undefined.number, {})[normalize.layout_marker(layout)] = layout
             was, now = undefined.handles(before), undefined.handles(after)
-            part, was, before = self._with_old_rows(part, table, was, now, before)
+            some, was, before = self._with_old_rows(some, table, was, now, before)
             lost = _unknown_handles(before, was) | _unknown_handles(after, now)
-            skipped.add(undefined.number, name, UNKNOWN_KEY, int(lost.sum()))
+            skipped.add(undefined.number, changes.name, UNKNOWN_KEY, int(lost.sum()))
             # Inside a millisecond the order of rows and statements is unknown.
-            columns = self._columns(part, partition_index, np.isin(ts[at], touched), None)
-            yield from keyed_pairs(
-                undefined.number,
-                (was, now),
-                columns,
-                (normalize.add_marker(before, layout), normalize.add_marker(after, layout)),
-                lost,
-            )
+            columns = self._columns(some, changes.partition_index, np.isin(ts[at], touched), None)
+            sides = normalize.add_marker(before, layout), normalize.add_marker(after, layout)
+            yield from keyed_pairs(undefined.number, (was, now), columns, sides, lost)
 
-    def _images(
-        self, rows: pa.RecordBatch, layout: Layout, history: TableHistory, definition: int
-    ) -> tuple[pa.Array, pa.Array]:
-        table = history.definitions[definition].table
-        columns = visible_columns(table)
+    def _images(self, changes: LayoutChanges, history: TableHistory, table: Table) -> Sides:
+        """Return the images of changes in that definition of their table."""
+        rows, layout, columns = changes.rows, changes.layout, visible_columns(table)
         if history.lenient:
-            rows, layout = _drop_columns(rows, layout, {column.name for column in columns})
+            rows, layout = drop_columns(rows, layout, {column.name for column in columns})
         before, after = (normalize_images(side, columns) for side in self.images(rows, layout, table, self.fidelity))
         if history.lenient:
             earlier = pa.array((ints(rows, "commit_ts") <= history.altered) | as_mask(rows.column("bound").is_valid()))
@@ -211,86 +230,57 @@ class ImagePairBuilder:
         return pc.if_else(pa.array(marked), pa.scalar(None, pa.binary()), before)
 
     def _pairs_of_table(
-        self,
-        rows: pa.RecordBatch,
-        number: int,
-        definition: int,
-        before: pa.Array,
-        after: pa.Array,
-        partition_index: int,
-        skipped: SkippedChanges,
+        self, changes: LayoutChanges, number: int, definition: int, sides: Sides
     ) -> Iterator[pa.RecordBatch]:
-        history = self.timeline.tables[number]
-        dropped_ts = dropped_at(history, definition, after, ints(rows, "commit_ts"))
-        sides = before, after
-        before, after = (self._in_definition(history, definition, side) for side in sides)
-        was, now = (row_handles(history.table, side) for side in (before, after))
-        last_sides, sent = (before, after), rows
+        history, rows, skipped = self.timeline.tables[number], changes.rows, changes.skipped
+        table = history.definitions[definition].table
+        dropped_ts = dropped_at(history, definition, sides[1], ints(rows, "commit_ts"))
+        before, after = last_sides = self._in_definition(history, definition, sides)
+        was, now = (row_handles(history.table, side) for side in last_sides)
         if history.keyed:
             rows, was, before = self._with_old_rows(rows, history.table, was, now, before)
         lost = _unknown_handles(before, was) | _unknown_handles(after, now)
         skipped.add(number, str(history), UNKNOWN_KEY if history.keyed else UNKNOWN_ROW, int(lost.sum()))
         if history.keyed:
             skipped.unknown.update(dict(_unknown_values(number, history.table, after)))
-        certain, table = np.zeros(len(rows), np.bool_), history.definitions[definition].table
-        columns = {**self._columns(rows, partition_index, certain, table), "dropped_at": dropped_ts}
-        marked = pc.and_(pc.is_valid(sent.column("before")), pc.is_null(sides[0]))  # sent as deleted, or still there
+        certain = np.zeros(len(rows), np.bool_)
+        columns = {**self._columns(rows, changes.partition_index, certain, table), "dropped_at": dropped_ts}
+        sent = changes.rows.column("before")
+        marked = pc.and_(pc.is_valid(sent), pc.is_null(sides[0]))  # sent as deleted, or still there
         columns["old_check"] = pc.if_else(marked, pa.scalar(ANY, pa.int8()), columns["old_check"])
-        if number in self.unique_keys:
-            yield from self._pairs_of_keys(sent, number, definition, sides, last_sides, columns, skipped)
+        for key in self._told_keys(changes, number, definition):
+            then = last_sides if key.at_end else self._in_definition(history, definition, sides, key.last)
+            # Inside a millisecond the order of rows and statements is unknown.
+            touched = self.timeline.touched(object_key(table.schema, table.name))
+            doubtful = ~as_mask(columns["exact"]) & np.isin(ints(changes.rows, "commit_ts"), touched)
+            yield from _pairs_of_key(key, [*zip(then, last_sides)], columns, doubtful, skipped)
         if history.keyed:
             yield from keyed_pairs(number, (was, now), columns, (before, after), lost)
             return
-        nulls, empty = pa.nulls(len(rows), pa.binary()), pa.repeat(pa.scalar(b""), len(rows))
+        none, empty = pa.nulls(len(rows), pa.binary()), pa.repeat(pa.scalar(b""), len(rows))
         columns["sequence"] = pc.coalesce(rows.column("rid"), pc.subtract(-1, rows.column("offset")))
-        yield select_pairs(number, was, columns, empty, nulls, 0, as_mask(pc.is_valid(was)) & ~lost)
-        yield select_pairs(number, now, columns, nulls, empty, 2, as_mask(pc.is_valid(now)) & ~lost)
+        for handle, rank, old, new in ((was, 0, empty, none), (now, 2, none, empty)):
+            there = as_mask(pc.is_valid(handle)) & ~lost
+            yield select_pairs(number, handle, {**columns, "old": old, "new": new}, rank, there)
 
-    def _pairs_of_keys(
-        self,
-        rows: pa.RecordBatch,
-        number: int,
-        definition: int,
-        sides: Sequence[pa.Array],
-        last_sides: Sequence[pa.Array],
-        columns: Mapping[str, pa.Array],
-        skipped: SkippedChanges,
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the image pairs of the values that rows have in unique keys. `sides` are the rows before and after, and
-        `last_sides` in the last definition of the table."""
-        history, ts = self.timeline.tables[number], ints(rows, "commit_ts")
+    def _told_keys(self, changes: LayoutChanges, number: int, definition: int) -> Sequence[UniqueKey]:
+        """Return the unique keys of a definition whose values the changes tell; note those of which they do not."""
         keys = [key for key in self.unique_keys.get(number, ()) if key.first <= definition <= key.last]
-        untold = UNTIMED if rows.column("bound")[0].is_valid else NO_OLD_ROWS if self._hides_old_row(rows).any() else ""
-        if untold != UNTIMED:
+        is_untimed = changes.rows.column("bound")[0].is_valid
+        if not is_untimed:
             keys = [key for key in keys if not follows_from_replay(key, self.fidelity)]
+        untold = UNTIMED if is_untimed else NO_OLD_ROWS if self._hides_old_row(changes.rows).any() else ""
         if untold:
-            skipped.keys.update((key.number, untold) for key in keys)
-            return
-        for key in keys:
-            then = (
-                last_sides
-                if key.at_end
-                else [self._in_definition(history, definition, side, key.last) for side in sides]
-            )
-            try:
-                had, has = (key_values(key, *each) for each in zip(then, last_sides, strict=True))
-            except (UserError, ValueError) as error:  # ValueError: a text that is no value of its column's type
-                skipped.keys.add((key.number, str(error)))
-                continue
-            if had.unknown.any() or has.unknown.any():
-                skipped.keys.add((key.number, INEXACT))
-                continue
-            # Inside a millisecond the order of rows and statements is unknown.
-            table = history.definitions[definition].table
-            touched = self.timeline.touched(object_key(table.schema, table.name))
-            has = without(has, ~as_mask(rows.column("exact")) & np.isin(ts, touched))
-            yield from pairs_of_changes(key, had, has, columns, ts <= key.since)
+            changes.skipped.keys.update((key.number, untold) for key in keys)
+        return [] if untold else keys
 
-    def _in_definition(
-        self, history: TableHistory, definition: int, images: pa.Array, last: int | None = None
-    ) -> pa.Array:
+    def _in_definition(self, history: TableHistory, definition: int, sides: Sides, last: int | None = None) -> Sides:
         """Convert images from one definition of a table to its last one, or to the definition at index `last`."""
-        return nulls_as_one(convert_to_last(history, definition, images, last), history, self.like_null, last)
+        before, after = (
+            nulls_as_one(convert_to_last(history, definition, side, last), history, self.like_null, last)
+            for side in sides
+        )
+        return before, after
 
     def _with_old_rows(
         self, rows: pa.RecordBatch, table: Table, was: pa.Array, now: pa.Array, before: pa.Array
@@ -349,6 +339,22 @@ class ImagePairBuilder:
         return hidden
 
 
+def _pairs_of_key(
+    key: UniqueKey, images: Sequence[Sides], columns: Mapping[str, pa.Array], doubtful: Mask, skipped: SkippedChanges
+) -> Iterator[pa.RecordBatch]:
+    """Yield the image pairs of the values that rows have in a unique key. `images` are the rows before and those after, each in
+    the last definition of the key and in that of the table; what `doubtful` ones take is left out."""
+    try:
+        had, has = (key_values(key, *each) for each in images)
+    except (UserError, ValueError) as error:  # ValueError: a text that is no value of its column's type
+        skipped.keys.add((key.number, str(error)))
+        return
+    if had.unknown.any() or has.unknown.any():
+        skipped.keys.add((key.number, INEXACT))
+        return
+    yield from pairs_of_changes(key, had, without(has, doubtful), columns)
+
+
 def _has_no_old_row(rows: pa.RecordBatch) -> Mask:
     mask: Mask = (ints(rows, "op") == INSERT) | np.asarray(pc.is_null(rows.column("before")))
     return mask
@@ -384,26 +390,3 @@ def _unknown_values(number: int, table: Table, images: pa.Array) -> Iterator[tup
 
 def _unknown_handles(images: pa.Array, handles: pa.Array) -> Mask:
     return as_mask(pc.and_(pc.is_valid(images), pc.is_null(handles)))
-
-
-def _drop_columns(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) -> tuple[pa.RecordBatch, Layout]:
-    """Drop columns that are not in `known`, for a table whose earlier definitions are unknown; raises UserError if all
-    are."""
-    at = [place for place, name in enumerate(layout.names) if name in known]
-    if len(at) == len(layout.names):
-        return rows, layout
-    if not at:
-        raise UserError(f"no column of {', '.join(layout.names)} is known")
-    for side in ("before", "after"):
-        images = rows.column(side)
-        if images.null_count < len(images):
-            cut = row_image.split(images.drop_null(), len(layout.names))
-            images = row_image.restore_nulls(row_image.pack([cut.cells(place) for place in at]), images)
-            rows = rows.set_column(rows.schema.get_field_index(side), side, images)
-    return rows, replace(
-        layout,
-        names=tuple(layout.names[place] for place in at),
-        types=tuple(layout.types[place] for place in at),
-        binary=tuple(layout.binary[place] for place in at),
-        keys=tuple(name for name in layout.keys if name in known),
-    )

@@ -10,7 +10,7 @@ images of different layouts are not compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 from zlib import crc32
@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import Mask, binary, buffers
 from simulator.columns.change_frame import Ints
-from simulator.errors import SchemaError
+from simulator.errors import SchemaError, UserError
 from simulator.reader.contract.message_writer import possible
 from simulator.reader.decode.row_images import MEMBERS, table_from_layout, with_nulls
 from simulator.reader.events import UNKNOWN_CELL, Layout
@@ -111,6 +111,29 @@ def arrange_columns(images: pa.Array, names: Sequence[str], table: Table) -> pa.
         return [by_name.get(name, unknown) for name in order]
 
     return images if list(names) == order else row_image.with_columns(images, len(names), change)
+
+
+def drop_columns(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) -> tuple[pa.RecordBatch, Layout]:
+    """Drop columns that are not in `known`, for a table whose earlier definitions are unknown; raises UserError if all
+    are."""
+    at = [place for place, name in enumerate(layout.names) if name in known]
+    if len(at) == len(layout.names):
+        return rows, layout
+    if not at:
+        raise UserError(f"no column of {', '.join(layout.names)} is known")
+    for side in ("before", "after"):
+        images = rows.column(side)
+        if images.null_count < len(images):
+            cut = row_image.split(images.drop_null(), len(layout.names))
+            images = row_image.restore_nulls(row_image.pack([cut.cells(place) for place in at]), images)
+            rows = rows.set_column(rows.schema.get_field_index(side), side, images)
+    return rows, replace(
+        layout,
+        names=tuple(layout.names[place] for place in at),
+        types=tuple(layout.types[place] for place in at),
+        binary=tuple(layout.binary[place] for place in at),
+        keys=tuple(name for name in layout.keys if name in known),
+    )
 
 
 def may_be_equal(images: pa.Array, others: pa.Array, columns: int) -> Mask:

@@ -111,22 +111,10 @@ def unique_keys(timeline: TableTimeline) -> tuple[UniqueKey, ...]:
     """Return the unique keys of all tables but those that identify a row, as far as messages have their columns."""
     found: list[UniqueKey] = []
     for table, history in enumerate(timeline.tables):
-        if not history.odd:
-            number, definitions = len(timeline.tables) + len(found), history.definitions
-            found += (
-                UniqueKey(
-                    number + place,
-                    table,
-                    first,
-                    last,
-                    max(definitions[first].since, history.altered),
-                    definitions[last].table,
-                    history.table,
-                    index,
-                    columns,
-                )
-                for place, (first, last, index, columns) in enumerate(_spans(history))
-            )
+        for first, last, index, columns in () if history.odd else _spans(history):
+            number, definition = len(timeline.tables) + len(found), history.definitions[last].table
+            since = max(history.definitions[first].since, history.altered)
+            found.append(UniqueKey(number, table, first, last, since, definition, history.table, index, columns))
     return tuple(found)
 
 
@@ -154,6 +142,10 @@ def _columns(table: Table) -> tuple[str, ...]:
     return tuple(column.name for column in visible_columns(table))
 
 
+ToldKey = tuple[Index, tuple[str, ...]]
+"""A key, and the columns of it."""
+
+
 def _spans(history: TableHistory) -> Iterator[tuple[int, int, Index, tuple[str, ...]]]:
     """Yield each key with the first and the last definition of a span, and its columns in the last one."""
     definitions = [definition.table for definition in history.definitions]
@@ -170,7 +162,7 @@ def _spans(history: TableHistory) -> Iterator[tuple[int, int, Index, tuple[str, 
             yield place, last, *key
 
 
-def _told_keys(table: Table) -> dict[int, tuple[Index, tuple[str, ...]]]:
+def _told_keys(table: Table) -> dict[int, ToldKey]:
     """Return the unique keys whose columns messages have, by id, each with these columns."""
     spelled = {column.name.lower(): column.name for column in visible_columns(table)}
     return {
@@ -180,10 +172,7 @@ def _told_keys(table: Table) -> dict[int, tuple[Index, tuple[str, ...]]]:
     }
 
 
-_Key = tuple[Index, tuple[str, ...]]
-
-
-def _goes_on(before: Table, key: _Key | None, after: Table, later: _Key | None) -> bool:
+def _goes_on(before: Table, key: ToldKey | None, after: Table, later: ToldKey | None) -> bool:
     """Return whether a key is that of the definition before it, with the same values: rows do not change with the
     type of a column then."""
     if key is None or later is None or _lengths(key[0]) != _lengths(later[0]):
@@ -228,11 +217,11 @@ def key_values(key: UniqueKey, images: pa.Array, last_images: pa.Array) -> KeyVa
 
 
 def pairs_of_changes(
-    key: UniqueKey, before: KeyValues, after: KeyValues, columns: Mapping[str, pa.Array], left_out: Mask
+    key: UniqueKey, before: KeyValues, after: KeyValues, columns: Mapping[str, pa.Array]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the image pairs of values that row changes leave, keep or take."""
-    sides = before.images, after.images
-    yield from keyed_pairs(key.number, (before.values, after.values), columns, sides, left_out)
+    """Yield the image pairs of values that row changes leave, keep or take, but those before the key was there."""
+    early: Mask = np.asarray(columns["commit_ts"]) <= key.since
+    yield from keyed_pairs(key.number, (before.values, after.values), columns, (before.images, after.images), early)
 
 
 def pairs_of_replayed(
@@ -250,7 +239,7 @@ def pairs_of_replayed(
             findings.counts[UNKNOWN, key.number] += len(rows)
             continue
         findings.counts[UNKNOWN, key.number] += int((has.unknown & ~early).sum())
-        yield from pairs_of_changes(key, had, has, columns, early)
+        yield from pairs_of_changes(key, had, has, columns)
 
 
 def pairs_at_begin(key: UniqueKey, rows: KeyValues, dropped_at: pa.Array | None) -> pa.RecordBatch:
