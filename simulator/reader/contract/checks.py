@@ -21,23 +21,9 @@ from simulator.limits import counted
 from simulator.reader.contract import NEVER, REASONS, SHOW, PartitionSummary, Violation, ViolationCounter, batch_checks
 from simulator.reader.contract.batch_checks import OPERATIONS
 from simulator.reader.contract.change_window import LIMIT, ChangeWindow, RewoundRows, RowChangeArrays, SentChange
-from simulator.reader.contract.events import (
-    EventArrays,
-    RowGroup,
-    Sampler,
-    TableDefinitions,
-    TableNumbers,
-    event_arrays,
-)
+from simulator.reader.contract.events import EventArrays, KeyAndValue, RowGroup, Sampler, TableDefinitions, TableNumbers
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.whole_messages import (
-    KeyAndValue,
-    RowMessages,
-    check_bootstraps,
-    check_control_messages,
-    key_and_value,
-    sent_texts,
-)
+from simulator.reader.contract.whole_messages import RowMessages, check_bootstraps, check_control_messages, sent_texts
 from simulator.reader.decode import LEAVING, protocol_of
 from simulator.reader.decode.avro import is_delete_time
 from simulator.reader.decode.batches import is_sequential
@@ -77,7 +63,7 @@ class PartitionChecks:
         timestamps, and to distinguish foreign records from damaged ones."""
         if records is not None and len(records):
             self._begin_at(records.column("offset")[0].as_py())
-        events = event_arrays(self.summary, self.spec, self._counter, batch, layouts, self._names, self._low)
+        events = self._arrays(batch, layouts, records)
         if not len(events.ts):
             return
         self._count(events)
@@ -90,16 +76,37 @@ class PartitionChecks:
                 False,
             )
         else:
-            self._unreadable_ones(events, records)
+            self._unreadable_ones(events)
             batch_checks.check_sizes(events)
             batch_checks.check_watermarks(events)
             self._statements.take(events, self._take_rows(events), self._names.schemas)
             if self._messages is not None and self.spec.writer is not None and records is not None:
-                self._messages.take(events, records)
-                check_control_messages(events, records, self.spec.writer, self._sent)
-                check_bootstraps(events, records, self.spec.writer)
-        self._sampling.take(events, _timestamps(events, records))
+                self._messages.take(events)
+                check_control_messages(events, self.spec.writer, self._sent)
+                check_bootstraps(events, self.spec.writer)
+        self._sampling.take(events, _timestamps(events))
         self._update_times(events)
+
+    def _arrays(self, batch: pa.RecordBatch, layouts: Sequence[Layout], records: pa.RecordBatch | None) -> EventArrays:
+        kind, ts = ints(batch, "kind"), ints(batch, "commit_ts")
+        layout = np.asarray(batch.column("layout").fill_null(-1), np.int64)
+        return EventArrays(
+            summary=self.summary,
+            spec=self.spec,
+            counter=self._counter,
+            batch=batch,
+            records=records,
+            layouts=layouts,
+            offset=ints(batch, "offset"),
+            ts=ts,
+            kind=kind,
+            op=ints(batch, "op"),
+            exact=np.asarray(batch.column("exact").fill_null(False)),
+            layout=layout,
+            table=self._names.of_layouts(layouts)[layout],
+            names=self._names.names,
+            low=np.maximum.accumulate(np.concatenate(([self._low], np.where(kind == WATERMARK, ts, NEVER)))),
+        )
 
     def state(self) -> bytes | None:
         """Return a digest of that by which later events are checked, as far as these are above the last watermark; None
@@ -225,19 +232,16 @@ class PartitionChecks:
 
     # -- the rest -----------------------------------------------------------------------------------------------
 
-    def _unreadable_ones(self, events: EventArrays, records: pa.RecordBatch | None) -> None:
+    def _unreadable_ones(self, events: EventArrays) -> None:
         texts, kinds = events.batch.column("text"), events.batch.column("type")
         for at in events.at(UNREADABLE).tolist():
-            if self.spec.bare_deletes and records is not None and _is_bare(records, int(events.offset[at])):
+            if self.spec.bare_deletes and events.records is not None and _is_bare(*events.message(at)):
                 self.summary.bare_deletes += 1
                 continue
             why, reasons = texts[at].as_py() or "", self.summary.unreadable
             reasons[why if why in reasons or len(reasons) < REASONS else "other"] += 1
-            foreign = (
-                not self.spec.files
-                and records is not None
-                and _foreign(records, int(events.offset[at]), self.spec.protocol)
-            )
+            has_message = events.records is not None and not self.spec.files
+            foreign = has_message and _is_foreign(events.message(at), self.spec.protocol)
             check = kinds[at].as_py() or ("foreign" if foreign else "unreadable")
             self._counter.add(Violation(check, *self.place, int(events.offset[at]), why))
         rows = events.rows
@@ -339,27 +343,22 @@ def _stages(events: EventArrays, rows: Ints, op: Ints, alike: RowGroup) -> Ints:
     return np.where(is_known, np.array([stages.get(name, -1) for name in OPERATIONS])[op], -1)
 
 
-def _timestamps(events: EventArrays, records: pa.RecordBatch | None) -> Ints | None:
-    if records is None or not records.num_rows:
+def _timestamps(events: EventArrays) -> Ints | None:
+    if events.records is None or not events.records.num_rows:
         return None
-    offsets, times = (np.asarray(records.column(name), np.int64) for name in ("offset", "timestamp"))
+    offsets, times = (np.asarray(events.records.column(name), np.int64) for name in ("offset", "timestamp"))
     timestamps: Ints = times[np.minimum(np.searchsorted(offsets, events.offset), len(offsets) - 1)]
     return timestamps
 
 
-def _is_bare(records: pa.RecordBatch, offset: int) -> bool:
-    """Return whether a record has no key, and no value but the commit-ts of a DELETE."""
-    key, value = _message_at(records, offset)
+def _is_bare(key: bytes | None, value: bytes | None) -> bool:
+    """Return whether a message has no key, and no value but the commit-ts of a DELETE."""
     return not key and (not value or is_delete_time(value))
 
 
-def _foreign(records: pa.RecordBatch, offset: int, protocol: str) -> bool:
-    """Return whether a record does not look like a message of the protocol."""
+def _is_foreign(message: KeyAndValue, protocol: str) -> bool:
+    """Return whether a message does not look like one of the protocol."""
     try:
-        return protocol_of(*_message_at(records, offset)) != protocol
+        return protocol_of(*message) != protocol
     except UserError:
         return True
-
-
-def _message_at(records: pa.RecordBatch, offset: int) -> KeyAndValue:
-    return key_and_value(records, int(np.searchsorted(np.asarray(records.column("offset"), np.int64), offset)))

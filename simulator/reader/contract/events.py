@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import ROW, WATERMARK, Ints, by_table, ints, picked_values
+from simulator.columns.change_frame import ROW, WATERMARK, Ints, by_table, picked_values
 from simulator.columns.row_image import LazyCells
 from simulator.reader.contract import (
     MOST_SAMPLES,
@@ -31,6 +31,13 @@ from simulator.reader.records import TopicPartition
 from simulator.reader.truth_metadata import BroadcastDdl
 from simulator.tidb.model.table import Table
 
+KeyAndValue = tuple[bytes | None, bytes | None]
+
+
+def key_and_value(records: pa.RecordBatch, place: int) -> KeyAndValue:
+    """Return the message at a place in a batch (RECORD_SCHEMA)."""
+    return records.column("key")[place].as_py(), records.column("value")[place].as_py()
+
 
 @dataclass(frozen=True)
 class EventArrays:
@@ -42,6 +49,9 @@ class EventArrays:
     spec: StreamSpec
     counter: ViolationCounter
     batch: pa.RecordBatch
+    records: pa.RecordBatch | None
+    """The records that they were decoded from (RECORD_SCHEMA); None if nobody has them."""
+
     layouts: Sequence[Layout]
     offset: Ints
     ts: Ints
@@ -70,6 +80,20 @@ class EventArrays:
     def rows(self) -> Ints:
         """Return the indexes of row changes."""
         return np.flatnonzero(self.kind == ROW)
+
+    @property
+    def known_records(self) -> pa.RecordBatch:
+        """Return the records, where they are there."""
+        assert self.records is not None
+        return self.records
+
+    def record_of(self, at: Ints) -> Ints:
+        """Return the places of the records of events."""
+        return np.searchsorted(np.asarray(self.known_records.column("offset"), np.int64), self.offset[at])
+
+    def message(self, at: int) -> KeyAndValue:
+        """Return the message of an event."""
+        return key_and_value(self.known_records, int(self.record_of(np.array([at]))[0]))
 
     def at(self, kind: int) -> Ints:
         return np.flatnonzero(self.kind == kind)
@@ -113,36 +137,6 @@ class TableNumbers:
         """Return the table number by layout index, followed by -1 for events without a layout."""
         self._by_layout += [self.of(each.schema, each.table) for each in layouts[len(self._by_layout) :]]
         return np.array([*self._by_layout, -1], np.int64)
-
-
-def event_arrays(
-    summary: PartitionSummary,
-    spec: StreamSpec,
-    counter: ViolationCounter,
-    batch: pa.RecordBatch,
-    layouts: Sequence[Layout],
-    names: TableNumbers,
-    low: int,
-) -> EventArrays:
-    """Convert a batch; `low` is the highest watermark before it."""
-    kind, ts = ints(batch, "kind"), ints(batch, "commit_ts")
-    layout = np.asarray(batch.column("layout").fill_null(-1), np.int64)
-    return EventArrays(
-        summary,
-        spec,
-        counter,
-        batch,
-        layouts,
-        ints(batch, "offset"),
-        ts,
-        kind,
-        ints(batch, "op"),
-        np.asarray(batch.column("exact").fill_null(False)),
-        layout,
-        names.of_layouts(layouts)[layout],
-        names.names,
-        np.maximum.accumulate(np.concatenate(([low], np.where(kind == WATERMARK, ts, NEVER)))),
-    )
 
 
 @dataclass(frozen=True)

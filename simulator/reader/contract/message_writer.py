@@ -154,6 +154,20 @@ Written = tuple[tuple[bytes | None, bytes], Mapping[int, str]]
 
 
 @dataclass(frozen=True)
+class RowForm:
+    """How rows may have been written."""
+
+    table: Table
+    """Their definition."""
+
+    nulls: Collection[str] = ()
+    """Columns that had NULL where messages have what may stand for it."""
+
+    lacking: Collection[str] = ()
+    """Columns that the rows are older than."""
+
+
+@dataclass(frozen=True)
 class RewrittenRows:
     """Rows as messages of one row each, in the order of `at`."""
 
@@ -181,22 +195,14 @@ class MessageWriter:
             return replace(options, terminator="")
         return options
 
-    def rows(
-        self,
-        rows: pa.RecordBatch,
-        layout: Layout,
-        table: Table,
-        nulls: Collection[str] = (),
-        lacking: Collection[str] = (),
-    ) -> Iterator[RewrittenRows]:
-        """Yield rows (EVENT_SCHEMA) of one layout and table as the changefeed writes them.
+    def rows(self, rows: pa.RecordBatch, layout: Layout, form: RowForm) -> Iterator[RewrittenRows]:
+        """Yield rows (EVENT_SCHEMA) of one layout as the changefeed writes them in a form.
 
-        A cell that the message does not have counts as NULL, and in the columns `nulls` one that may stand for it. The
-        rows are older than the columns `lacking`.
-        Raises SimulatorError and ValueError for rows that no message can have.
+        A cell that the message does not have counts as NULL. Raises SimulatorError and ValueError for rows that no message
+        can have.
         """
-        codec, options = CODECS[self.options.protocol], self.options
-        before, after = self._images(rows, layout, table, nulls, lacking)
+        codec, options, table = CODECS[self.options.protocol], self.options, form.table
+        before, after = self._images(rows, layout, form)
         row_ids = _row_ids(rows, before, after, table)
         large = pc.or_(rows.column("only_handle"), pc.is_valid(rows.column("stored_at")))
         shortens = codec.large_message_option(options, self.release) != "none"
@@ -254,9 +260,8 @@ class MessageWriter:
         columns = defaults_like_null(table, self.options, self.release)
         return [column.name for column in columns if column.name in self.like_null(table)] if columns else ()
 
-    def _images(
-        self, rows: pa.RecordBatch, layout: Layout, table: Table, nulls: Collection[str], lacking: Collection[str]
-    ) -> tuple[pa.Array, pa.Array]:
+    def _images(self, rows: pa.RecordBatch, layout: Layout, form: RowForm) -> tuple[pa.Array, pa.Array]:
+        table, lacking = form.table, form.lacking
         fidelity = CODECS[self.options.protocol].fidelity(self.options, self.release)
         before, after = row_images(rows, layout, table, fidelity)
         blind = pa.array(ints(rows, "op") == UPDATE)
@@ -278,7 +283,9 @@ class MessageWriter:
         if lacking:
             before = with_cells(before, table, self._older_cells(table, lacking))
             after = pc.if_else(rewritten, before, after)
-        likely = {name: text for name, text in self.like_null(table).items() if name in nulls} if nulls else {}
+        likely = (
+            {name: text for name, text in self.like_null(table).items() if name in form.nulls} if form.nulls else {}
+        )
         if likely:
             names = [column.name for column in visible_columns(table)]
             before, after = (with_nulls(side, names, likely) for side in (before, after))

@@ -7,7 +7,7 @@ the truth. Texts are those of `compare`, without the time at which messages were
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -21,8 +21,8 @@ from simulator.errors import NotSimulatedError, SimulatorError
 from simulator.reader import truth_metadata
 from simulator.reader.compared_events import ComparedEvent, StreamMessage, events_of, first_difference
 from simulator.reader.contract import DescribedTable, Violation
-from simulator.reader.contract.events import EventArrays, TableDefinitions
-from simulator.reader.contract.message_writer import MessageWriter, RewrittenRows
+from simulator.reader.contract.events import EventArrays, KeyAndValue, TableDefinitions, key_and_value
+from simulator.reader.contract.message_writer import MessageWriter, RewrittenRows, RowForm
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.decode import DECODERS, LOST
 from simulator.reader.decode.batches import is_sequential
@@ -40,13 +40,6 @@ UNTIMED = IGNORED | {"commit-ts"}
 """The same of a row of which only its place in the partition tells when it was."""
 
 OTHER_MEMBERS = "it has not the members that TiCDC writes"
-
-KeyAndValue = tuple[bytes | None, bytes | None]
-
-
-def key_and_value(records: pa.RecordBatch, place: int) -> KeyAndValue:
-    """Return the message at a place in a batch (RECORD_SCHEMA)."""
-    return records.column("key")[place].as_py(), records.column("value")[place].as_py()
 
 
 def texts_of(
@@ -103,8 +96,8 @@ class RowMessages:
         """Begin to count anew."""
         self._rows = self.compared = 0
 
-    def take(self, events: EventArrays, records: pa.RecordBatch) -> None:
-        """Compare the rows of a batch, which was decoded from these records."""
+    def take(self, events: EventArrays) -> None:
+        """Compare the rows of a batch."""
         rows = events.rows
         numbers = self._rows + np.arange(len(rows))
         self._rows += len(rows)
@@ -113,15 +106,14 @@ class RowMessages:
         self.compared += len(rows)
         for at, layout, tables in self._defined(events, rows) if len(rows) else ():
             try:
-                differences = self._differences(events, records, at, layout, tables[0])
+                differences = self._differences(events, at, layout, RowForm(tables[0]))
             except NotSimulatedError:
                 self.compared -= len(at)
                 continue
-            for table, nulls, lacking in self._others(tables):  # a row that fits one of them is right
+            for form in self._other_forms(tables):  # a row that fits one of them is right
                 if not differences:
                     break
-                left = np.array([*differences], np.int64)
-                others = self._differences(events, records, left, layout, table, nulls, lacking)
+                others = self._differences(events, np.array([*differences], np.int64), layout, form)
                 differences = {each: what for each, what in differences.items() if each in others}
             events.report(
                 "message-different",
@@ -129,17 +121,17 @@ class RowMessages:
                 lambda each: f"a row of {events.name(each)}: {differences[each]}",
             )
 
-    def _others(self, tables: Sequence[Table]) -> Iterator[tuple[Table, Collection[str], Collection[str]]]:
+    def _other_forms(self, tables: Sequence[Table]) -> Iterator[RowForm]:
         """Yield in what other ways a row may have been written than as one of the first of these definitions."""
         for table in tables:
             if table is not tables[0]:
-                yield table, (), ()
+                yield RowForm(table)
             likes = self._writer.defaults_like_null(table)
-            yield from ((table, [name], ()) for name in likes)
+            yield from (RowForm(table, nulls=[name]) for name in likes)
             if len(likes) > 1:
-                yield table, likes, ()
+                yield RowForm(table, nulls=likes)
             later = self._writer.later_columns(table)
-            yield from ((table, (), later[first:]) for first in range(len(later)))
+            yield from (RowForm(table, lacking=later[first:]) for first in range(len(later)))
 
     def _defined(self, events: EventArrays, rows: Ints) -> Iterator[tuple[Ints, Layout, Sequence[Table]]]:
         """Yield the rows of each layout with the definitions that they may have."""
@@ -157,47 +149,31 @@ class RowMessages:
             if not timed.all():
                 yield at[~timed], alike.layout, every
 
-    def _differences(
-        self,
-        events: EventArrays,
-        records: pa.RecordBatch,
-        at: Ints,
-        layout: Layout,
-        table: Table,
-        nulls: Collection[str] = (),
-        lacking: Collection[str] = (),
-    ) -> dict[int, str]:
-        """Return in what rows of a layout differ from those that the changefeed writes for a table."""
+    def _differences(self, events: EventArrays, at: Ints, layout: Layout, form: RowForm) -> dict[int, str]:
+        """Return in what rows of a layout differ from those that the changefeed writes in a form."""
         try:
             return {
                 row: what
-                for written in self._writer.rows(events.batch.take(pa.array(at)), layout, table, nulls, lacking)
-                for row, what in self._unlike(events, records, at[written.at], written)
+                for written in self._writer.rows(events.batch.take(pa.array(at)), layout, form)
+                for row, what in self._unlike(events, at[written.at], written)
             }
         except NotSimulatedError:
             raise
         except (SimulatorError, ValueError, OverflowError) as error:  # a text that is no value of its column's type
             if len(at) == 1:
                 return {int(at[0]): f"TiCDC does not write it: {error}"}
-            halves = np.array_split(at, 2)
-            return {
-                row: what
-                for half in halves
-                for row, what in self._differences(events, records, half, layout, table, nulls, lacking).items()
-            }
+            parts = (self._differences(events, half, layout, form) for half in np.array_split(at, 2))
+            return {row: what for part in parts for row, what in part.items()}
 
-    def _unlike(
-        self, events: EventArrays, records: pa.RecordBatch, at: Ints, written: RewrittenRows
-    ) -> Iterator[tuple[int, str]]:
+    def _unlike(self, events: EventArrays, at: Ints, written: RewrittenRows) -> Iterator[tuple[int, str]]:
         """Yield the rows that are not as they were written again, and in what they differ."""
-        places = np.searchsorted(np.asarray(records.column("offset")), events.offset[at])
         numbers = np.asarray(events.batch.column("number"))[at]
-        messages = written.messages
-        keys = messages.keys if messages.keys is not None else pa.nulls(len(at), pa.binary())
-        for number in self._unequal(records, places, numbers, keys, messages.values).tolist():
+        keys, values = written.messages.keys, written.messages.values
+        keys = pa.nulls(len(at), pa.binary()) if keys is None else keys
+        for number in self._unequal(events, at, keys, values).tolist():
             ignored = UNTIMED if self._sequential and not events.exact[at[number]] else IGNORED
-            actual = texts_of(key_and_value(records, int(places[number])), events, None, ignored)
-            again = keys[number].as_py(), messages.values[number].as_py()
+            actual = texts_of(events.message(int(at[number])), events, None, ignored)
+            again = keys[number].as_py(), values[number].as_py()
             expected = texts_of(again, events, written.schemas, ignored)
             if len(actual) <= numbers[number] or not expected:  # of another definition it may have no form
                 yield int(at[number]), OTHER_MEMBERS
@@ -221,8 +197,9 @@ class RowMessages:
                 return f"{member}: {number} → {first}"
         return ""
 
-    def _unequal(self, records: pa.RecordBatch, places: Ints, numbers: Ints, keys: pa.Array, values: pa.Array) -> Ints:
-        """Return which of the messages may differ, by columns if the protocol allows it."""
+    def _unequal(self, events: EventArrays, at: Ints, keys: pa.Array, values: pa.Array) -> Ints:
+        """Return which messages of rows may differ from these, by columns if the protocol allows it."""
+        records, places = events.known_records, events.record_of(at)
         if self._are_lines:
             return np.flatnonzero(~row_image.same(records.column("value").take(pa.array(places)), values))
         if self._columns is None:
@@ -233,6 +210,7 @@ class RowMessages:
         if len(made.record) != len(places) or not len(sent.record):
             return np.arange(len(places))
         wide = int(sent.number.max(initial=0)) + 1
+        numbers = np.asarray(events.batch.column("number"))[at]
         codes, wanted = sent.record * wide + sent.number, which * wide + numbers
         found = np.searchsorted(codes, wanted)
         known = (found < len(codes)) & (codes[np.minimum(found, len(codes) - 1)] == wanted)
@@ -267,13 +245,10 @@ def sent_texts(sent: Iterable[ExpectedStatement]) -> SentTexts:
     return texts
 
 
-def check_control_messages(
-    events: EventArrays, records: pa.RecordBatch, writer: MessageWriter, sent: SentTexts
-) -> None:
-    """Compare the statements and watermarks of a batch, which was decoded from these records."""
-    offsets = np.asarray(records.column("offset"))
+def check_control_messages(events: EventArrays, writer: MessageWriter, sent: SentTexts) -> None:
+    """Compare the statements and watermarks of a batch."""
     for at in (*events.at(WATERMARK).tolist(), *events.at(DDL).tolist()):
-        message = key_and_value(records, int(np.searchsorted(offsets, events.offset[at])))
+        message = events.message(at)
         if events.kind[at] == WATERMARK:
             if what := _other_watermark(events, at, message, writer):
                 _report(events, at, f"a watermark: {what} (as it is → as TiCDC writes it)")
@@ -320,10 +295,11 @@ def _other_schemas(events: EventArrays, message: KeyAndValue, writer: MessageWri
     return "its schemas are not those of a statement"
 
 
-def check_bootstraps(events: EventArrays, records: pa.RecordBatch, writer: MessageWriter) -> None:
+def check_bootstraps(events: EventArrays, writer: MessageWriter) -> None:
     """Compare and count the BOOTSTRAPs among the records of a batch."""
     if CODECS[events.spec.protocol].bootstrap is None:
         return
+    records = events.known_records
     offsets = np.asarray(records.column("offset"))
     for place in np.flatnonzero(~np.isin(offsets, events.offset)).tolist():
         told = texts_of(key_and_value(records, place), events)
