@@ -19,7 +19,6 @@ from simulator.columns.hashing import KINDS, ChangeSum, ChangeSums, read_sums, s
 from simulator.errors import HIDDEN, SchemaError, UserError, is_secret, mask_secrets
 from simulator.files import directory_entries, parse_json, read_text
 from simulator.limits import counted
-from simulator.reader import truth_metadata as told
 from simulator.releases import Release, full_name
 from simulator.settings import to_time_zone
 from simulator.tidb.ddl.catalog import object_key
@@ -201,8 +200,8 @@ class TruthMetadata:
 
 
 def write(directory: Path, about: TruthMetadata) -> None:
-    document = {"version": VERSION, **asdict(about), "statements": told.document(about.statements)}
-    (directory / FILE).write_text(json.dumps(document, indent=2) + "\n", "utf-8")
+    members = {"version": VERSION, **asdict(about), "statements": document(about.statements)}
+    (directory / FILE).write_text(json.dumps(members, indent=2) + "\n", "utf-8")
 
 
 VALUE = re.compile(r"""((["']?)([\w.-]+)\2\s*=\s*)(["'])([^\n]*?)\4""")
@@ -224,7 +223,7 @@ def tag_and_architecture(release: Release) -> tuple[str, str]:
     return tag, architecture
 
 
-def read(directory: Path) -> TruthMetadata:
+def read(directory: Path) -> Truth:
     """Read the metadata; raises UserError for a directory that is no truth."""
     file = directory / FILE
     if file not in directory_entries(directory):
@@ -238,7 +237,7 @@ def read(directory: Path) -> TruthMetadata:
     return _about(directory, document)
 
 
-def _about(directory: Path, document: Any) -> TruthMetadata:
+def _about(directory: Path, document: Any) -> Truth:
     names = [each.name for each in fields(TruthMetadata)]
     if isinstance(document, dict):
         document.setdefault("time_zone", "")
@@ -271,22 +270,12 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
     except UserError as error:
         raise UserError(f"{directory / FILE}: time_zone: {error}") from None
     try:
-        statements = told.read_statements(document["statements"])
+        statements = read_statements(document["statements"])
     except ValueError as error:
         raise UserError(f"{directory / FILE}: statements: {error}; let the run write its truth again") from None
     values = {name: document[name] for name in names} | {"statements": statements}
     values |= read_sums(document)
-    return TruthMetadata(**{**values, **{name: tuple(values[name]) for name in ("empty", "emptied")}})
-
-
-def start_tables(directory: str, about: TruthMetadata) -> tuple[Table, ...]:
-    """Return the tables at the start of the stream; raises UserError for a text that defines none."""
-    try:
-        tables = told.tables_of(about.definitions).values()
-    except ValueError as error:
-        raise UserError(f"{Path(directory, FILE)}: {error}; let the run write its truth again") from None
-
-    return tuple(_with_origin_defaults(table, about.added_columns) for table in tables)
+    return Truth(**{**values, **{name: tuple(values[name]) for name in ("empty", "emptied")}}, directory=directory)
 
 
 def _with_origin_defaults(table: Table, added: Mapping[str, Mapping[str, str]]) -> Table:
@@ -330,73 +319,81 @@ FEW = 5
 """Number of names that are listed."""
 
 
-def check_topics(directory: Path, metadata: TruthMetadata, actual: Mapping[str, int]) -> None:
-    """Raise UserError if the source has other topics or more partitions than the run; `actual` has the partitions of
-    each topic."""
-    missing, other = sorted(metadata.topics.keys() - actual.keys()), sorted(actual.keys() - metadata.topics.keys())
-    if missing and other:
-        raise _other_run(
-            directory, f"that one wrote to {_name_list(missing)}, and these are messages of {_name_list(other)}"
-        )
-    if missing:
-        raise _other_run(directory, f"that one wrote to {_name_list(missing)}, too, which SOURCE does not have")
-    if other:
-        raise _other_run(directory, f"that one did not write to {_name_list(other)}, which SOURCE has")
-    for topic, count in metadata.topics.items():
-        if actual[topic] > count:
-            raise _other_run(
-                directory, f"that one wrote to {counted(count, 'partition')} of {topic}, which has {actual[topic]}"
+@dataclass(frozen=True)
+class Truth(TruthMetadata):
+    """The metadata of a truth that was read."""
+
+    directory: Path = Path()
+
+    def start_tables(self) -> tuple[Table, ...]:
+        """Return the tables at the start of the stream; raises UserError for a text that defines none."""
+        try:
+            tables = tables_of(self.definitions).values()
+        except ValueError as error:
+            raise UserError(f"{self.directory / FILE}: {error}; let the run write its truth again") from None
+        return tuple(_with_origin_defaults(table, self.added_columns) for table in tables)
+
+    def check_topics(self, actual: Mapping[str, int]) -> None:
+        """Raise UserError if the source has other topics or more partitions than the run; `actual` has the partitions of
+        each topic."""
+        missing, other = sorted(self.topics.keys() - actual.keys()), sorted(actual.keys() - self.topics.keys())
+        if missing and other:
+            raise self._of_other_run(
+                f"that one wrote to {_name_list(missing)}, and these are messages of {_name_list(other)}"
+            )
+        if missing:
+            raise self._of_other_run(f"that one wrote to {_name_list(missing)}, too, which SOURCE does not have")
+        if other:
+            raise self._of_other_run(f"that one did not write to {_name_list(other)}, which SOURCE has")
+        for topic, count in self.topics.items():
+            if actual[topic] > count:
+                raise self._of_other_run(
+                    f"that one wrote to {counted(count, 'partition')} of {topic}, which has {actual[topic]}"
+                )
+
+    def check_times(self, first: int, last: int) -> None:
+        """Raise UserError if all row changes, which lie between `first` and `last`, are outside the time of the run. Without
+        commit-ts in messages, the times are known to the millisecond."""
+        if tso.physical(last) < tso.physical(self.start_ts) or first > self.final_watermark:
+            raise self._of_other_run(
+                f"that one lasted from {tso.describe(self.start_ts)} to {tso.describe(self.final_watermark)}, "
+                f"and the row changes here lie from {tso.describe(first)} to {tso.describe(last)}"
             )
 
-
-def check_times(directory: Path, metadata: TruthMetadata, first: int, last: int) -> None:
-    """Raise UserError if all row changes, which lie between `first` and `last`, are outside the time of the run. Without
-    commit-ts in messages, the times are known to the millisecond."""
-    if tso.physical(last) < tso.physical(metadata.start_ts) or first > metadata.final_watermark:
-        raise _other_run(
-            directory,
-            f"that one lasted from {tso.describe(metadata.start_ts)} to {tso.describe(metadata.final_watermark)}, "
-            f"and the row changes here lie from {tso.describe(first)} to {tso.describe(last)}",
-        )
-
-
-def check_tables(directory: Path, known: Iterable[Name], rows: Iterable[Name]) -> None:
-    """Raise UserError if no table with row changes is known from the truth or a statement."""
-    here, present = sorted(set(rows)), sorted(set(known))
-    if here and not {object_key(*name) for name in here} & {object_key(*name) for name in present}:
-        raise _other_run(
-            directory,
-            f"that one has {_name_list(map('.'.join, present)) or 'no tables'}, and these are rows of "
-            f"{_name_list(map('.'.join, here))}",
-        )
-
-
-def check_files(directory: Path, metadata: TruthMetadata, files: Mapping[Name, int]) -> None:
-    """Raise UserError if the truth lost a file; `files` has the number of row files of each table."""
-    present = {object_key(*name): count for name, count in files.items()}
-    for table, rows in metadata.rows.items():
-        name = object_key(*table.split(".", 1))
-        if name not in present:
-            raise _damaged_truth(directory, f"it has no definition of {table}")
-        if rows and not present[name]:
-            raise _damaged_truth(directory, f"it has no file with the {counted(rows, 'row')} of {table}")
-
-
-def check_rows(directory: Path, metadata: TruthMetadata, actual: Mapping[str, int]) -> None:
-    """Raise UserError if the truth lost or gained rows; `actual` has the rows that were read of each table."""
-    for table, rows in actual.items():
-        if metadata.rows.get(table, rows) != rows:
-            raise _damaged_truth(
-                directory, f"{table} has {counted(rows, 'row')}, and had {metadata.rows[table]:,} when it was written"
+    def check_tables(self, known: Iterable[Name], rows: Iterable[Name]) -> None:
+        """Raise UserError if no table with row changes is known from the truth or a statement."""
+        here, present = sorted(set(rows)), sorted(set(known))
+        if here and not {object_key(*name) for name in here} & {object_key(*name) for name in present}:
+            raise self._of_other_run(
+                f"that one has {_name_list(map('.'.join, present)) or 'no tables'}, and these are rows of "
+                f"{_name_list(map('.'.join, here))}"
             )
 
+    def check_files(self, files: Mapping[Name, int]) -> None:
+        """Raise UserError if the truth lost a file; `files` has the number of row files of each table."""
+        present = {object_key(*name): count for name, count in files.items()}
+        for table, rows in self.rows.items():
+            name = object_key(*table.split(".", 1))
+            if name not in present:
+                raise self._damaged(f"it has no definition of {table}")
+            if rows and not present[name]:
+                raise self._damaged(f"it has no file with the {counted(rows, 'row')} of {table}")
 
-def _damaged_truth(directory: Path, why: str) -> UserError:
-    return UserError(f"the truth in {directory} is not as it was written: {why}; let the run write its truth again")
+    def check_rows(self, actual: Mapping[str, int]) -> None:
+        """Raise UserError if the truth lost or gained rows; `actual` has the rows that were read of each table."""
+        for table, rows in actual.items():
+            if self.rows.get(table, rows) != rows:
+                raise self._damaged(
+                    f"{table} has {counted(rows, 'row')}, and had {self.rows[table]:,} when it was written"
+                )
 
+    def _damaged(self, why: str) -> UserError:
+        return UserError(
+            f"the truth in {self.directory} is not as it was written: {why}; let the run write its truth again"
+        )
 
-def _other_run(directory: Path, why: str) -> UserError:
-    return UserError(f"{directory} is the truth of another run: {why}")
+    def _of_other_run(self, why: str) -> UserError:
+        return UserError(f"{self.directory} is the truth of another run: {why}")
 
 
 def _name_list(names: Iterable[str]) -> str:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from simulator.errors import UserError
-from simulator.reader import truth_metadata
 from simulator.reader.records import Record
-from simulator.reader.truth_metadata import TruthMetadata
+from simulator.reader.truth_metadata import Truth, TruthMetadata
 from simulator.reader.verify.options import VerifyOptions, check_options
 from simulator.reader.verify.origin import ProtocolEvidence, inspect_records, resolve_origin
 
@@ -139,8 +138,9 @@ def test_other_combinations_are_accepted(options: VerifyOptions) -> None:
 # -- truths of another run
 
 START, END = 455000614502400000, 455000619746590720
-ABOUT = TruthMetadata("run", "bank", "v8.5.3", "classic", URI, "", {"bank": 4, "log": 1}, START, END, END, ())
-PLACE = Path("truth")
+ABOUT = Truth(
+    "run", "bank", "v8.5.3", "classic", URI, "", {"bank": 4, "log": 1}, START, END, END, (), directory=Path("truth")
+)
 
 
 @pytest.mark.parametrize(
@@ -154,26 +154,26 @@ PLACE = Path("truth")
 )
 def test_other_topics_are_those_of_another_run(found: dict[str, int], why: str) -> None:
     with pytest.raises(UserError) as refused:
-        truth_metadata.check_topics(PLACE, ABOUT, found)
+        ABOUT.check_topics(found)
 
     assert str(refused.value) == f"truth is the truth of another run: {why}"
 
 
 def test_fixtures_may_lack_empty_partitions() -> None:
-    truth_metadata.check_topics(PLACE, ABOUT, {"bank": 2, "log": 1})
+    ABOUT.check_topics({"bank": 2, "log": 1})
 
 
 @pytest.mark.parametrize(("first", "last"), [(START - 9, START - 1), (END + 1, END + 9)])
 def test_rows_of_another_time_are_those_of_another_run(first: int, last: int) -> None:
     """Only if all rows are of another time; some may be caused by a fault. Some messages tell a millisecond alone."""
     with pytest.raises(UserError, match="truth is the truth of another run: that one lasted from 455000614502400000 "):
-        truth_metadata.check_times(PLACE, ABOUT, first, last)
-    truth_metadata.check_times(PLACE, ABOUT, START - 9, END + 9)
-    truth_metadata.check_times(PLACE, ABOUT, START, START)
+        ABOUT.check_times(first, last)
+    ABOUT.check_times(START - 9, END + 9)
+    ABOUT.check_times(START, START)
 
 
 def test_rows_of_other_tables_are_those_of_another_run() -> None:
     with pytest.raises(UserError, match="that one has bank.account, and these are rows of shop.a, shop.b"):
-        truth_metadata.check_tables(PLACE, [("bank", "account")], [("shop", "b"), ("shop", "a")])
-    truth_metadata.check_tables(PLACE, [("bank", "account")], [("bank", "account"), ("shop", "a")])
-    truth_metadata.check_tables(PLACE, [("bank", "account")], [])
+        ABOUT.check_tables([("bank", "account")], [("shop", "b"), ("shop", "a")])
+    ABOUT.check_tables([("bank", "account")], [("bank", "account"), ("shop", "a")])
+    ABOUT.check_tables([("bank", "account")], [])

@@ -22,7 +22,7 @@ from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.reader.replay.stream_statements import StreamStatement
 from simulator.reader.storage.table_events import TableEvents, TableFiles
-from simulator.reader.truth_metadata import TruthMetadata
+from simulator.reader.truth_metadata import Truth
 from simulator.reader.verify import comparison, reading, untold, verification
 from simulator.reader.verify.opening import OpenedStream, open_stream
 from simulator.reader.verify.options import Engine, Reader, VerifyListener, VerifyOptions, check_options, engine_of
@@ -54,10 +54,10 @@ EMPTY = Verification("", "", "", (), (), {}, (), ())
 
 
 def _with_consumer_tables(
-    found: Verification, options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
+    found: Verification, options: VerifyOptions, truth: Truth | None, listener: VerifyListener
 ) -> Verification:
     outcome, gaps = comparison.compare_consumer_tables(options, truth, listener)
-    _check_rows(options, truth, outcome)
+    _check_rows(truth, outcome)
     name = comparison.display_location(options.against or "")
     return replace(
         found,
@@ -73,7 +73,7 @@ def _with_consumer_tables(
     )
 
 
-def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> Verification:
+def _verify_stream(options: VerifyOptions, truth: Truth | None, listener: VerifyListener) -> Verification:
     stream = open_stream(options, truth, listener)
     found = _verify_opened(options, truth, stream, [stream.origin.release], listener)
     if stream.origin.release_known or not found.failures:
@@ -84,7 +84,7 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
 
 def _verify_opened(
     options: VerifyOptions,
-    truth: TruthMetadata | None,
+    truth: Truth | None,
     stream: OpenedStream,
     releases: Collection[Release],
     listener: VerifyListener,
@@ -97,7 +97,7 @@ def _verify_opened(
     )
     engine = engine_of(options.master, stream.size + replay.size)
     results, outcome = _read_partitions(engine, options.show, stream, replay, listener)
-    _check_rows(options, truth, outcome)
+    _check_rows(truth, outcome)
     excuses = list(untold.held_back(stream.origin))
     if truth is None:
         excuses += untold.untold_statements(stream.origin, stream.tables, stream.states.after, releases)
@@ -118,8 +118,8 @@ def _verify_opened(
         if sequential:
             outcome, moved = untold.without_end_checks(outcome, untold.GROWN)
             excused = (*excused, *moved)
-    if truth is not None and options.truth is not None:
-        _check_truth(options.truth, truth, stream, summed)
+    if truth is not None:
+        _check_truth(truth, stream, summed)
     until, watermark = (
         verification.complete(summed),
         0 if truth is None or not stream.spec.watermarks else truth.watermark,
@@ -174,7 +174,7 @@ def _verify_opened(
     )
 
 
-def _sent_changes(truth: TruthMetadata | None, summed: Sequence[PartitionSummary]) -> ChangeSums:
+def _sent_changes(truth: Truth | None, summed: Sequence[PartitionSummary]) -> ChangeSums:
     """Return the row changes that were sent, if the stream has all of them and no others after them."""
     if truth is None or any(each.headless or each.last_row > truth.final_watermark for each in summed):
         return {}
@@ -192,7 +192,7 @@ def _redefined(spec: StreamSpec) -> Collection[str]:
 
 
 def _later_watermarks(
-    summed: Sequence[PartitionSummary], truth: TruthMetadata | None, spec: StreamSpec
+    summed: Sequence[PartitionSummary], truth: Truth | None, spec: StreamSpec
 ) -> Iterable[NotChecked]:
     """Yield that the stream goes on after the run that the truth is of; of a storage, its checkpoint tells that."""
     last = max((int(each.watermarks[-1]) for each in summed if len(each.watermarks)), default=NEVER)
@@ -269,25 +269,20 @@ def _record_count(all_partitions: Sequence[StreamPartition]) -> int | None:
     return sum(known) if len(known) == len(all_partitions) else None
 
 
-def _check_rows(options: VerifyOptions, truth: TruthMetadata | None, outcome: ReplayOutcome) -> None:
+def _check_rows(truth: Truth | None, outcome: ReplayOutcome) -> None:
     """Raise UserError if the truth was changed after it was written."""
-    if truth is not None and options.truth is not None:
-        truth_metadata.check_rows(options.truth, truth, {table.table: table.expected for table in outcome.tables})
+    if truth is not None:
+        truth.check_rows({table.table: table.expected for table in outcome.tables})
 
 
-def _check_truth(
-    directory: Path, truth: TruthMetadata, stream: OpenedStream, summed: Sequence[PartitionSummary]
-) -> None:
+def _check_truth(truth: Truth, stream: OpenedStream, summed: Sequence[PartitionSummary]) -> None:
     """Raise UserError if the truth belongs to another run."""
     with_rows = [each for each in summed if each.rows]
     timed = [each for each in with_rows if each.first_row != NEVER]
     if timed:
-        first, last = min(each.first_row for each in timed), max(each.last_row for each in timed)
-        truth_metadata.check_times(directory, truth, first, last)
+        truth.check_times(min(each.first_row for each in timed), max(each.last_row for each in timed))
     if with_rows:
-        truth_metadata.check_tables(
-            directory, [*stream.tables.names, *stream.spec.any_time], verification.names(with_rows)
-        )
+        truth.check_tables([*stream.tables.names, *stream.spec.any_time], verification.names(with_rows))
 
 
 def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int) -> Iterable[str]:

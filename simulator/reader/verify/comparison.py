@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from pyarrow import RecordBatch
@@ -16,7 +15,6 @@ from simulator import files, tso
 from simulator.engines.spark.calls import chosen_master
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.limits import counted
-from simulator.reader import truth_metadata
 from simulator.reader.contract import NEVER
 from simulator.reader.database_tables import EXAMPLES, is_database, open_tables
 from simulator.reader.replay import ImagePairSource, SkippedChanges
@@ -34,7 +32,7 @@ from simulator.reader.replay.states import (
 )
 from simulator.reader.replay.stream_statements import StreamStatement
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
-from simulator.reader.truth_metadata import TruthMetadata
+from simulator.reader.truth_metadata import Truth
 from simulator.reader.verify.options import VerifyListener, VerifyOptions, engine_of, with_spark
 from simulator.reader.verify.verification import NotChecked
 from simulator.settings import IN_PROCESS, ON_SPARK
@@ -92,17 +90,17 @@ class StreamStates:
         return [sent for sent in statements if self.at is None or sent.ts <= self.at]
 
 
-def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamStates:
+def open_states(options: VerifyOptions, truth: Truth | None) -> StreamStates:
     """Open the snapshots; raises SnapshotError, and UserError for a truth that lost a file."""
     before = None if options.before is None else _open(options.before, options)
     after = _open_expected(options) if options.truth or options.after else None
-    if truth is not None and after is not None and options.truth is not None:
-        truth_metadata.check_files(options.truth, truth, file_counts(after))
+    if truth is not None and after is not None:
+        truth.check_files(file_counts(after))
     if truth is None:
         return StreamStates(before, after, (), None)
     emptied = frozenset(object_key(*split_name(name)) for name in truth.emptied)
-    definitions = truth_metadata.start_tables(str(options.truth), truth)
-    return StreamStates(before, after, tuple(map(split_name, truth.empty)), truth.watermark, emptied, definitions)
+    empty = tuple(map(split_name, truth.empty))
+    return StreamStates(before, after, empty, truth.watermark, emptied, truth.start_tables())
 
 
 def _open_expected(options: VerifyOptions) -> Snapshot:
@@ -231,19 +229,19 @@ JDBC = "jdbc:"
 
 
 def compare_consumer_tables(
-    options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
+    options: VerifyOptions, truth: Truth | None, listener: VerifyListener
 ) -> tuple[ReplayOutcome, Gaps]:
     """Return the differences, and what is not compared; raises UserError for rows of another watermark."""
     location, expected = options.against or "", _open_expected(options)
-    if truth is not None and options.truth is not None:
-        truth_metadata.check_files(options.truth, truth, file_counts(expected))
+    if truth is not None:
+        truth.check_files(file_counts(expected))
     listener.stage(f"comparing {display_location(location)}")
     compare = _reader_of(location)
     if compare is not None:
         outcome, gaps = compare(options, location, expected)
     else:
         actual = _open(location, options, [entry.table for entry in expected.tables])
-        _check_watermark(options.truth, truth, actual)
+        _check_watermark(truth, actual)
         comparison = compare_snapshots(expected, actual)
         batches = engine_of(options.master, expected.size + actual.size).replay(
             comparison.sources, comparison.expected, options.show, lambda value: None
@@ -325,10 +323,10 @@ def display_location(location: str) -> str:
     return mask_secrets(location) if location.startswith(JDBC) else uri_without_secrets(location)
 
 
-def _check_watermark(directory: Path | None, truth: TruthMetadata | None, actual: Snapshot) -> None:
+def _check_watermark(truth: Truth | None, actual: Snapshot) -> None:
     if truth is not None and actual.start_ts is not None and actual.start_ts != truth.watermark:
         raise UserError(
-            f"{actual.path} says that it is of {tso.describe(actual.start_ts)}, and {directory} is the truth of "
+            f"{actual.path} says that it is of {tso.describe(actual.start_ts)}, and {truth.directory} is the truth of "
             f"{tso.describe(truth.watermark)}: give the truth of the same watermark (--truth with --at "
             f"{actual.start_ts} writes it)"
         )

@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from simulator import tso
 from simulator.errors import UserError, uri_without_secrets
-from simulator.reader import truth_metadata
 from simulator.reader.contract.message_writer import LikeNullOfAny, MessageWriter
 from simulator.reader.contract.stream_spec import (
     UNBOUNDED,
@@ -29,7 +28,7 @@ from simulator.reader.replay.stream_statements import StreamStatement, renames
 from simulator.reader.replay.table_timeline import TableTimeline
 from simulator.reader.storage import is_storage
 from simulator.reader.storage.directory import open_directory
-from simulator.reader.truth_metadata import ExpectedStatement, TruthMetadata
+from simulator.reader.truth_metadata import ExpectedStatement, Truth
 from simulator.reader.verify import comparison, reading, untold
 from simulator.reader.verify.options import VerifyListener, VerifyOptions, engine_of
 from simulator.reader.verify.origin import StreamOrigin, inspect_records, resolve_origin, storage_origin, stream_schemas
@@ -81,7 +80,7 @@ class OpenedStream:
         )
 
 
-def open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
+def open_stream(options: VerifyOptions, truth: Truth | None, listener: VerifyListener) -> OpenedStream:
     """Open the stream of the options and read its statements. Raises UserError if it cannot be verified, DeliveryError
     if Kafka cannot be read."""
     source = options.source or ""
@@ -89,8 +88,8 @@ def open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: V
     if is_storage(source):
         return _open_storage(options, truth, listener)
     all_partitions = partitions(source, listener.warn)
-    if truth is not None and options.truth is not None:
-        truth_metadata.check_topics(options.truth, truth, reading.partition_counts(all_partitions))
+    if truth is not None:
+        truth.check_topics(reading.partition_counts(all_partitions))
     if options.follow:
         _follow(options, truth, all_partitions, listener)
         all_partitions = partitions(source)
@@ -116,7 +115,7 @@ def _is_headless(first: Sequence[Record]) -> bool:
     return any(begins.values())
 
 
-def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
+def _open_storage(options: VerifyOptions, truth: Truth | None, listener: VerifyListener) -> OpenedStream:
     directory = open_directory(options.source or "")
     origin = storage_origin(options, truth, directory)
     known = truth is not None or options.release is not None and (options.sink_uri or options.config) is not None
@@ -143,7 +142,7 @@ def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener:
     return replace(stream, origin=origin, partitions=tuple(all_partitions), spec=spec)
 
 
-def _told_tables(stream: OpenedStream, checkpoint: int, truth: TruthMetadata) -> list[Table]:
+def _told_tables(stream: OpenedStream, checkpoint: int, truth: Truth) -> list[Table]:
     """Return the tables of the truth that the statements of a stream must lead to."""
     after, feed = stream.states.after, stream.origin.changefeed
     if after is None or checkpoint < truth.watermark:
@@ -159,7 +158,7 @@ def _told_tables(stream: OpenedStream, checkpoint: int, truth: TruthMetadata) ->
 
 def _opened(
     options: VerifyOptions,
-    truth: TruthMetadata | None,
+    truth: Truth | None,
     origin: StreamOrigin,
     all_partitions: Sequence[StreamPartition],
     size: int,
@@ -224,7 +223,7 @@ def _definitions_by_name(timeline: TableTimeline) -> dict[Name, tuple[Table, ...
     return {name: tuple(tables.values()) for name, tables in found.items()}
 
 
-def _sent_statements(truth: TruthMetadata | None, origin: StreamOrigin) -> tuple[ExpectedStatement, ...] | None:
+def _sent_statements(truth: Truth | None, origin: StreamOrigin) -> tuple[ExpectedStatement, ...] | None:
     """Return the statements that the stream must have; None if nobody tells."""
     if truth is None or origin.changefeed.storage is not None:
         return None
@@ -239,10 +238,7 @@ def _registry(origin: StreamOrigin) -> Mapping[int, str]:
 
 
 def _follow(
-    options: VerifyOptions,
-    truth: TruthMetadata | None,
-    all_partitions: Sequence[StreamPartition],
-    listener: VerifyListener,
+    options: VerifyOptions, truth: Truth | None, all_partitions: Sequence[StreamPartition], listener: VerifyListener
 ) -> None:
     until = options.until or (truth.final_watermark if truth is not None else 0)
     settings = next(each.source for each in all_partitions if isinstance(each.source, KafkaSettings))
@@ -269,7 +265,7 @@ def _input_size(all_partitions: Sequence[StreamPartition], first: Sequence[Recor
 
 
 def _partition_counts(
-    all_partitions: Sequence[StreamPartition], truth: TruthMetadata | None, origin: StreamOrigin
+    all_partitions: Sequence[StreamPartition], truth: Truth | None, origin: StreamOrigin
 ) -> dict[str, int]:
     """Return the number of partitions of each topic; fixtures may lack empty ones."""
     counts = reading.partition_counts(all_partitions)

@@ -18,7 +18,7 @@ from simulator.reader.replay.table_timeline import NO_TABLE, TableTimeline
 from simulator.reader.storage import FileFinding
 from simulator.reader.storage.directory import READERS, StorageDirectory
 from simulator.reader.storage.schema_files import TableSchema
-from simulator.reader.truth_metadata import TruthMetadata
+from simulator.reader.truth_metadata import Truth
 from simulator.reader.verify.verification import NotChecked
 from simulator.releases import Release
 from simulator.ticdc.cloud_storage import METADATA, TableDefinition
@@ -117,7 +117,7 @@ def _shown(value: object) -> str:
     return "not there" if value is None else str(value)[:SHOWN]
 
 
-def statement_findings(files: StorageDirectory, truth: TruthMetadata) -> Iterator[FileFinding]:
+def statement_findings(files: StorageDirectory, truth: Truth) -> Iterator[FileFinding]:
     """Yield the files of statements that are not as the run of the truth wrote them, are not there, or that it did not
     write."""
     checkpoint, sent = files.checkpoint_ts() or 0, {each.key: each for each in truth.statements if each.is_sent}
@@ -134,7 +134,7 @@ def statement_findings(files: StorageDirectory, truth: TruthMetadata) -> Iterato
             yield FileFinding(path, file.version, file.schema, file.table, "ddl-different", "the run did not write it")
 
 
-def later_checkpoint(checkpoint: int | None, truth: TruthMetadata | None) -> Iterator[NotChecked]:
+def later_checkpoint(checkpoint: int | None, truth: Truth | None) -> Iterator[NotChecked]:
     """Yield that the checkpoint lies above the run that the truth is of."""
     if truth is not None and checkpoint is not None and checkpoint > truth.final_watermark:
         why = f"the run of the truth ended at {tso.describe(truth.final_watermark)}"
