@@ -29,7 +29,6 @@ from simulator.sources import diff, snapshots
 from simulator.sources.diff import Comparison, earlier_changes
 from simulator.sources.precedence import claims, fixed_times, handed_on
 from simulator.sources.snapshots import TableScan
-from simulator.ticdc import split
 from simulator.ticdc.codecs import CODECS
 
 ROWS = 16_384
@@ -74,8 +73,6 @@ def ordered_task(work: Work, waits: bool) -> SendingTask:
         changes = pa.concat_batches([with_row_id(changes), work.rows]) if changes.num_rows else work.rows
     if work.older_rows is not None:
         changes = work.older_rows.filled(changes, earlier_changes(changes, work.older_rows.identities))
-    if work.needs_shared_commit_ts:
-        changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
     changes = stages.filter_and_split(changes, work.rules)
     if changes.num_rows > 1:
         changes = changes.take(_order(changes, ORDER))

@@ -91,10 +91,13 @@ def filter_and_split(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch
     """Return the ROW_CHANGES that are sent: those that pass event filters, with split UPDATEs as DELETE and INSERT, soft
     deletes as DELETE, and with op and rank.
 
-    A column `beside` says whether another change has the same table and commit-ts, if `Work.needs_shared_commit_ts`. A
-    column `row_id` is kept.
+    A column `beside` may say whether another change has the same table and commit-ts; else the batch has all changes of
+    a table and commit-ts, or none. A column `row_id` is kept.
     """
-    if not any(map(rules.splitting_columns, _tables(changes))) or not _has_updates(changes):
+    splits = _has_updates(changes) and any(map(rules.splitting_columns, _tables(changes)))
+    if splits and rules.split.several and "beside" not in changes.schema.names:
+        changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
+    if not splits:
         ranked = split.add_ranks(filter_rows(changes, rules), rules.split)
     elif rules.split.release.filters_halves:
         ranked = filter_rows(split.split_updates(changes, _splitting(changes, rules), rules.split), rules)

@@ -25,7 +25,7 @@ from simulator.generate.model import TableRows
 from simulator.generate.stream import Stream
 from simulator.load.epochs import EpochTable, SchemaEpoch, Window
 from simulator.sources.snapshots.pieces import locate_rows
-from simulator.ticdc import split, table_info
+from simulator.ticdc import table_info
 from simulator.ticdc.dispatch.destinations import choose_partitions, dispatch_hashes
 from simulator.ticdc.dispatch.dispatchers import ROW_ID
 from simulator.ticdc.mounter import filled_images, zone_of_rows
@@ -327,8 +327,6 @@ def _events(changes: pa.RecordBatch, epoch: SchemaEpoch, mine: Mask) -> pa.Recor
         changes = changes.select(change_frame.ROW_CHANGES.names)
     if not rules.splitting.any():
         return stages.to_events(stages.filter_and_split(changes, rules), rules)
-    if rules.split.several:
-        changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
     sent = stages.filter_and_split(changes, rules)
     sent = sent.take(pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in change_frame.ORDER]))
     events = stages.to_events(sent, rules)

@@ -25,7 +25,6 @@ from simulator.channel import DriverAddress
 from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.columns.hashing import ChangeSums, merged_sums, sums_of_kinds
 from simulator.engines import in_process
-from simulator.engines.stages import RowRules
 from simulator.engines.tasks import TaskReport
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.work import Engine, Work
@@ -133,15 +132,7 @@ class PlannedRun:
         spec = replace(spec, barriers=tuple(output.barriers(spec.control_events).tolist()))
         played = plan.whole or plan
         scripted = frozenset() if played.rows is None else frozenset(pc.unique(played.rows["table"]).to_pylist())
-        rules = RowRules(
-            plan.tables,
-            plan.routes,
-            plan.event_filters,
-            plan.ignored_start_ts,
-            plan.split,
-            output.destinations,
-            scripted,
-        )
+        rules = plan.row_rules(scripted, output.destinations)
         before, after = (
             tuple(scan for number, pair in enumerate(played.snapshot_pairs) for scan in scans(pair, number))
             for scans in (before_scans, after_scans)

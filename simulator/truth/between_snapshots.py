@@ -23,8 +23,6 @@ from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.sources.diff import Comparison, placed_changes
 from simulator.sources.snapshots import PlacedTable, TableScan
 from simulator.sources.transition import cut_unaltered
-from simulator.ticdc import split
-from simulator.ticdc.dispatch.destinations import Destinations
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.model.table import Table
 from simulator.truth.directory import LEFT_OUT, ROWS
@@ -96,17 +94,11 @@ def between_snapshots(
         watermark,
         behind,
         unknown,
-        rules_of(plan),
+        plan.row_rules(),
         filtered,
         pair.before.size + pair.after.size,
     )
     return tuple(each.table.table for each in placed.values()), tuple(scans), joined
-
-
-def rules_of(plan: Plan, scripted: frozenset[int] = frozenset()) -> RowRules:
-    """Return the changefeed's rules for row changes, with one partition per topic."""
-    to = Destinations(plan.topics, (1,) * len(plan.topics), plan.active)
-    return RowRules(plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, to, scripted)
 
 
 def _catalog(plan: Plan, pair: SnapshotPair, jobs: list[EmittedJob], watermark: int) -> Catalog:
@@ -192,8 +184,6 @@ def _applied_changes(changes: pa.RecordBatch, of: BetweenSnapshots) -> tuple[Int
     if not of.filtered:
         return applied, changes["after"].take(pa.array(applied)).is_null().to_numpy(zero_copy_only=False)
     numbered = changes.append_column("row_id", pa.array(np.arange(changes.num_rows)))
-    if of.rules.split.several and of.rules.splitting.any():
-        numbered = numbered.append_column("beside", pa.array(split.shares_transaction(changes)))
     sent = stages.filter_and_split(numbered, of.rules)
     place, op = ints(sent, "row_id"), ints(sent, "op")
     comes = np.zeros(changes.num_rows, np.bool_)

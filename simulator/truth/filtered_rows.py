@@ -28,7 +28,7 @@ from simulator.run.plan.statements import EmittedJob, renamed_tables
 from simulator.run.plan.step import PlanContext, RunPosition
 from simulator.run.plan.upstream_rows import read_rows, still_unread
 from simulator.run.steps.execution import is_replicated, with_upstream
-from simulator.ticdc import split, table_info
+from simulator.ticdc import table_info
 from simulator.ticdc.cloud_storage import schema_event_file, schema_events
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
@@ -46,7 +46,6 @@ from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.expressions import TableName
 from simulator.tidb.system_variables import READING_MODES
-from simulator.truth.between_snapshots import rules_of
 
 
 @dataclass(frozen=True)
@@ -98,10 +97,7 @@ def sent_changes(plan: Plan, after: int, until: int) -> pa.RecordBatch:
     commit_ts = ints(plan.rows, "commit_ts")
     changes = plan.rows.filter(pa.array((after < commit_ts) & (commit_ts <= until)))
     scripted = frozenset(pc.unique(changes["table"]).to_pylist())
-    rules = rules_of(plan, scripted)
-    if plan.split.several and rules.splitting.any():
-        changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
-    sent = stages.filter_and_split(changes, rules)
+    sent = stages.filter_and_split(changes, plan.row_rules(scripted))
     return sent.take(pc.sort_indices(sent, [("commit_ts", "ascending"), ("rank", "ascending")]))
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import row_changes_schema
+from simulator.engines.stages import RowRules
 from simulator.engines.tasks.control_events import WatermarkSchedule
 from simulator.errors import UserError, shortened
 from simulator.faults.fault import Fault
@@ -34,7 +35,7 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Route
-from simulator.ticdc.dispatch.destinations import TopicGrowth
+from simulator.ticdc.dispatch.destinations import Destinations, TopicGrowth
 from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.mounter import zone_of_rows
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
@@ -126,6 +127,11 @@ class Plan:
         """The size of all files that the comparisons read."""
         pairs = (self.whole or self).snapshot_pairs
         return sum(snapshot.size for pair in pairs for snapshot in (pair.before, pair.after))
+
+    def row_rules(self, scripted: frozenset[int] = frozenset(), to: Destinations | None = None) -> RowRules:
+        """Return the changefeed's rules for row changes; without destinations a topic has one partition."""
+        to = to or Destinations(self.topics, (1,) * len(self.topics), self.active)
+        return RowRules(self.tables, self.routes, self.event_filters, self.ignored_start_ts, self.split, to, scripted)
 
     def present_tables(self, since: int = 0) -> tuple[int, ...]:
         """Return the replicated physical tables at a checkpoint, 0 for the start of the plan, as indexes of `tables`."""
