@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import change_frame
-from simulator.columns.cells import binary, buffers, fixed, stored_buffers
+from simulator.columns.cells import Mask, binary, buffers, fixed, stored_buffers
 from simulator.columns.change_frame import Ints, by_table, ints, picked
 from simulator.engines import stages
 from simulator.engines.stages import RowRules
@@ -47,8 +47,6 @@ SLICE_BYTES = 16 << 20
 
 RANK_LIMIT = 8
 """Greater than all of `SplitRule.ranks`."""
-
-Mask = npt.NDArray[np.bool_]
 
 
 def window_rows(window: Window, owned: Iterable[int], slice_rows: int = SLICE_ROWS) -> Iterator[pa.RecordBatch]:

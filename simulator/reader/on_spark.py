@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from simulator.columns import row_image
 from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.engines.spark.failures import SPARK_ERRORS, unwrap_errors, wrap_errors
-from simulator.engines.spark.frames import map_in_arrow
+from simulator.engines.spark.frames import Batches, map_in_arrow
 from simulator.errors import UserError, uri_without_secrets
 from simulator.reader.database_columns import tidb_cells
 from simulator.reader.events import UNKNOWN_CELL
@@ -48,8 +48,6 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(BATCH_BYTES),
 }
-
-Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True)

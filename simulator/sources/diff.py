@@ -177,13 +177,13 @@ def hashes_and_handles(joined: pa.RecordBatch, of: Comparison) -> tuple[Ints, pa
     if not len(whole):
         return row_hash, handle
     numbered = table_info.number_duplicates(handle.take(pa.array(whole)), ints(joined, "occurrence")[whole])
-    handle = _replaced(handle, whole, numbered)
+    handle = replaced(handle, whole, numbered)
     row_hash = row_hash.copy()
     row_hash[whole] = of.clock.row_hashes(table[whole], numbered)
     return row_hash, handle
 
 
-def _replaced(array: pa.Array, places: Ints, values: pa.Array) -> pa.Array:
+def replaced(array: pa.Array, places: Ints, values: pa.Array) -> pa.Array:
     """Return the array with other values at these positions."""
     order = np.arange(len(array))
     order[places] = len(array) + np.arange(len(places))

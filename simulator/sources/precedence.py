@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, by_table, ints, picked
 from simulator.columns.hashing import Hashes, fingerprints, xxhash64
 from simulator.columns.row_image import LazyCells, same
@@ -257,8 +258,6 @@ CLAIMS = pa.schema(
 change in the period of its move, and `side` that of the key, with 1 added where the row gets the value."""
 
 NO_CLAIMS = pa.RecordBatch.from_pylist([], CLAIMS)
-
-Mask = npt.NDArray[np.bool_]
 
 
 def claims(rows: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:

@@ -20,7 +20,7 @@ from simulator.errors import UserError
 from simulator.run.execute import after_scans, before_scans, by_name, comparison_of
 from simulator.run.plan import Plan, SnapshotPair
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
-from simulator.sources.diff import Comparison, placed_changes
+from simulator.sources.diff import Comparison, placed_changes, replaced
 from simulator.sources.snapshots import PlacedTable, TableScan
 from simulator.sources.transition import cut_unaltered
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
@@ -160,7 +160,7 @@ def rows_at(joined: pa.RecordBatch, of: BetweenSnapshots) -> pa.RecordBatch:
             then = changes["after"].take(pa.array(applied))
             table[at] = ints(changes, "table")[applied]
         then = pc.if_else(pa.array(is_deleted), pa.scalar(None, pa.binary()), then)
-        image = _replaced(image, at, then)
+        image = replaced(image, at, then)
     number = np.array(of.numbers, np.int32)[table]
     there = np.asarray(image.is_valid()) & (number != LEFT_OUT)
     rows = pa.RecordBatch.from_arrays([pa.array(number), image], schema=ROWS)
@@ -175,7 +175,7 @@ def _unaltered(joined: pa.RecordBatch, table: Ints, image: pa.Array) -> tuple[In
     number, were = cut_unaltered(joined["unaltered"].take(pa.array(altered)))
     table = table.copy()
     table[altered] = number.to_numpy()
-    return table, _replaced(image, altered, were)
+    return table, replaced(image, altered, were)
 
 
 def _applied_changes(changes: pa.RecordBatch, of: BetweenSnapshots) -> tuple[Ints, pa.Array]:
@@ -192,10 +192,3 @@ def _applied_changes(changes: pa.RecordBatch, of: BetweenSnapshots) -> tuple[Int
     there[place] = True
     applied = applied[there[applied]]
     return applied, ~comes[applied]
-
-
-def _replaced(image: pa.Array, at: Ints, then: pa.Array) -> pa.Array:
-    mask = np.zeros(len(image), np.bool_)
-    mask[at] = True
-    order = np.argsort(at, kind="stable")
-    return pc.replace_with_mask(image, pa.array(mask), then.take(pa.array(order)))

@@ -18,7 +18,7 @@ from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.generate.model import TableModel, TableRows
 from simulator.generate.values.pools import GOLDEN, MASK, hashed
-from simulator.generate.values.recipes import ColumnRandom, PooledRecipe, Recipe
+from simulator.generate.values.recipes import FIRST_DAY, ColumnRandom, PooledRecipe, Recipe
 from simulator.tidb.datums.cast import convert_text, tidb_text
 from simulator.tidb.ddl.column_definitions import text_changes
 from simulator.tidb.model.table import Column
@@ -29,7 +29,6 @@ from simulator.tidb.values.kernels import BYTES
 COUNTED = ("integer", "string", "text", "decimal", "date", "datetime", "float", "bit")
 """Families that can count, best first."""
 
-FIRST_DAY = date(2020, 1, 1)
 EPOCH = date(1970, 1, 1)
 WIDEST = (1 << 63) - 1
 YEARS = 1901, 2155

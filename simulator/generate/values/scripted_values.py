@@ -20,7 +20,7 @@ from simulator.errors import UserError, did_you_mean
 from simulator.generate.model import Model, ProbeTimes, TableRows
 from simulator.generate.values import generators
 from simulator.generate.values.key_recipes import counting_recipe as counted_up
-from simulator.generate.values.pools import seed_of
+from simulator.generate.values.pools import MASK, seed_of
 from simulator.generate.values.recipes import FIRST_DAY, ColumnRandom, Recipe, default_generator, make_recipe
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine.execution import Upstream
@@ -31,7 +31,6 @@ Draw: TypeAlias = Callable[[int], pa.Array]
 """Return that many values in the form of `upstream.assign`; each call continues where the last one ended."""
 
 NOTHING = Model(0, ())
-MASK = (1 << 64) - 1
 
 
 def draws(
