@@ -42,7 +42,7 @@ from simulator.tidb.errors import error_number, sql_error, sql_error_with_text
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore import quote_name
 from simulator.tidb.storage.row_keys import column_cells
 from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.statements import Use

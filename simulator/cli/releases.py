@@ -34,7 +34,7 @@ from simulator.releases import (
     parse_release,
 )
 from simulator.releases.behaviour import ANY, Behaviour, Features
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 
 if TYPE_CHECKING:
     from simulator.explain.examples import SelectedExample

@@ -30,7 +30,7 @@ from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.ddl.sent_text import execute_text
 from simulator.ticdc.dispatch import topic_of_ddl
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tso import DEFAULT_START_TS

@@ -21,7 +21,7 @@ from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Storage
 from simulator.ticdc.codecs import DdlEvent, TableInfo
 from simulator.ticdc.codecs.json_text import quoted
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.defaults import stored_expression
 from simulator.tidb.ddl.expressions import VarString, hidden_columns
 from simulator.tidb.model import types

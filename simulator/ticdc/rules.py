@@ -16,7 +16,7 @@ from simulator.ticdc.dispatch import Router, router
 from simulator.ticdc.filters import TableFilter, table_filter
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters
 from simulator.ticdc.mounter import zone_of_rows
-from simulator.tidb.ddl.actions import SCHEMA_ACTIONS
+from simulator.tidb.ddl import SCHEMA_ACTIONS
 from simulator.tidb.ddl.table_options import written_settings
 from simulator.tidb.model.table import Name, SoftDelete, Table
 

@@ -31,7 +31,7 @@ from simulator.sources.snapshots import PlacedTable, SnapshotTable, TableScan
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.model.table import Table

@@ -37,7 +37,7 @@ from simulator.ticdc.dispatch import route, sent_table
 from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, Action
+from simulator.tidb.ddl import SCHEMA_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.ddl.derive import show_create
 from simulator.tidb.engine import FailedStatement

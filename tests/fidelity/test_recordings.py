@@ -22,8 +22,8 @@ from support.vectors.files import RECORDINGS, Json, parametrize
 
 from simulator import releases
 from simulator.run import open_changefeed
-from simulator.tidb.ddl.actions import Action
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.ddl import Action
+from simulator.tidb.restore import quote_name
 
 CHECK = runpy.run_path(str(RECORDINGS / "check.py"))
 """The names of that script."""

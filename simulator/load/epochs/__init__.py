@@ -49,7 +49,7 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
 from simulator.tidb.model.table import Table
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore import quote_name
 
 if TYPE_CHECKING:
     from simulator.generate.values.table_values import TableValues

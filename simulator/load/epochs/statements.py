@@ -28,7 +28,7 @@ from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, Index, LastIds, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.restore.expressions import quote_name, quote_table
+from simulator.tidb.restore import quote_name, quote_table
 
 MOST_COLUMNS = 16
 MOST_INDEXES = 8

@@ -26,7 +26,7 @@ from simulator.reader.replay.stream_statements import (
 )
 from simulator.ticdc.mounter import has_zone, to_local
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import (
     Catalog,
     DatabaseInfo,

@@ -47,7 +47,7 @@ from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.csv import CSV
 from simulator.ticdc.dispatch import Selector, compile_selectors
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.statements import RenameTable

@@ -24,7 +24,7 @@ from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.filters.event_filters import event_filters
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import object_key
 
 KEYS = frozenset(("unique-key",))

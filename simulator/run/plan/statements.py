@@ -19,7 +19,7 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import DdlEvent, TableInfo
 from simulator.ticdc.ddl import DISCARD, decide
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import Catalog, Key, ViewInfo, object_key
 from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Job, Session

@@ -26,7 +26,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.script import split_sql_file
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore import quote_name
 
 Tables = Mapping[Name, Table]
 

@@ -33,7 +33,7 @@ from simulator.ticdc.codecs import TableInfo
 from simulator.ticdc.mounter import filled_images, zone_of_rows
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.engine import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges

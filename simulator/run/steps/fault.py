@@ -39,7 +39,7 @@ from simulator.ticdc.codecs import CODECS, RowChanges
 from simulator.ticdc.dispatch.destinations import TopicGrowth
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.engine import FailedStatement
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore import quote_name
 
 KEYS: Mapping[str, Key] = {name: key for kind in FAULTS.values() for name, key in kind.keys.items()}
 

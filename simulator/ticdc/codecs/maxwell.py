@@ -62,7 +62,7 @@ from simulator.ticdc.codecs.row_changes import (
 )
 from simulator.ticdc.mounter import is_untyped, later_columns
 from simulator.ticdc.table_info import cached_by_columns
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, family

@@ -22,7 +22,7 @@ from simulator.ticdc.dispatch import find_conflict
 from simulator.ticdc.filters.event_filters import EventRule, rule_ignoring_ddl
 from simulator.ticdc.rules import ChangefeedRules, Replication, filter_rule, mode_problem
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
+from simulator.tidb.ddl import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table

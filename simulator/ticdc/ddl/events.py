@@ -25,14 +25,14 @@ from simulator.releases import Release
 from simulator.ticdc.ddl.rename import rename_texts
 from simulator.ticdc.ddl.sent_text import qualify_view_query, sent_text
 from simulator.ticdc.dispatch import TableRoutes
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.restore import quote_name, quote_table
 from simulator.tidb.restore.ddl import restore_statement
-from simulator.tidb.restore.expressions import quote_name, quote_table
 from simulator.tidb.syntax.alter import ExchangePartition
 from simulator.tidb.syntax.definitions import CreateTable, EmbeddedQuery, Pair, Statement
 from simulator.tidb.syntax.expressions import TableName

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from simulator import tso
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.restore.expressions import quote_table
+from simulator.tidb.restore import quote_table
 from simulator.tidb.syntax.definitions import Pair
 from simulator.tidb.syntax.expressions import TableName
 

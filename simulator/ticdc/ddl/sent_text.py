@@ -25,7 +25,7 @@ from simulator.errors import DdlError, SchemaError
 from simulator.limits import counted
 from simulator.releases import Release
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.execute import execute, execute_batch
 from simulator.tidb.ddl.grammar import soft_delete_options
 from simulator.tidb.ddl.session import ExecutionResult, Session
@@ -34,8 +34,8 @@ from simulator.tidb.parser.ddl import parse_ddl_script, parse_errors
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.script import parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.restore import quote_name
 from simulator.tidb.restore.ddl import restore_statement
-from simulator.tidb.restore.expressions import quote_name
 from simulator.tidb.syntax.definitions import CreateTable, KeyDefinition, Statement
 from simulator.tidb.syntax.expressions import TableName
 from simulator.tidb.syntax.statements import CreateIndex, CreateView

@@ -18,7 +18,7 @@ from simulator.releases import Release
 from simulator.ticdc.changefeed.model import EventFilter
 from simulator.ticdc.filters import GoRegexp, GoRegexpError, TableFilter, compile_regexp, table_filter
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.model.table import Table
 
 

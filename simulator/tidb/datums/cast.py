@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.datums import strings, times
-from simulator.tidb.datums.kinds import (
+from simulator.tidb.datums import (
     DATUMS,
     TRUNCATED,
     CastProblem,
@@ -28,6 +27,8 @@ from simulator.tidb.datums.kinds import (
     datum_text,
     datums,
     datums_of,
+    strings,
+    times,
     truncated_value,
 )
 from simulator.tidb.datums.numbers import IntegerRange, cast_decimal, cast_float, signed, unsigned

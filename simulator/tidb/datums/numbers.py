@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.tidb.datums.kinds import (
+from simulator.tidb.datums import (
     TRUNCATED,
     CastProblem,
     Datum,

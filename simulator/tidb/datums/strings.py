@@ -13,16 +13,7 @@ import pyarrow as pa
 
 from simulator.columns.cells import escaped, unescaped
 from simulator.tidb.collations import sort_keys
-from simulator.tidb.datums.kinds import (
-    TRUNCATED,
-    CastProblem,
-    Datum,
-    Mode,
-    datum_text,
-    float_value,
-    other_problem,
-    too_long,
-)
+from simulator.tidb.datums import TRUNCATED, CastProblem, Datum, Mode, datum_text, float_value, other_problem, too_long
 from simulator.tidb.datums.numbers import MOST_UNSIGNED, IntegerRange, literal_number, unsigned
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.documents import normal_json

@@ -6,7 +6,7 @@ import json
 from datetime import timedelta
 from typing import NamedTuple
 
-from simulator.tidb.datums.kinds import (
+from simulator.tidb.datums import (
     OUT_OF_RANGE,
     CastProblem,
     Datum,

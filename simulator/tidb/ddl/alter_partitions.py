@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl import partition_values
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action, partition_values
 from simulator.tidb.ddl.catalog import (
     check_length,
     check_placement_policy,

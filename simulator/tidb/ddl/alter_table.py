@@ -15,10 +15,18 @@ from typing import Any
 from msgspec import structs
 
 from simulator.tidb import syntax
+from simulator.tidb.ddl import (
+    Action,
+    databases,
+    foreign_keys,
+    indexes,
+    key_checks,
+    modify_columns,
+    partitioning,
+    table_options,
+)
 from simulator.tidb.ddl import alter_columns as columns
 from simulator.tidb.ddl import alter_partitions as partitions
-from simulator.tidb.ddl import databases, foreign_keys, indexes, key_checks, modify_columns, partitioning, table_options
-from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, column_names, partition_names, with_table
 from simulator.tidb.ddl.create_table import existing_table
 from simulator.tidb.ddl.grammar import check_alter_grammar

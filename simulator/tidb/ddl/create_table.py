@@ -14,7 +14,7 @@ from msgspec import structs
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.alter_columns import MAX_COLUMNS
 from simulator.tidb.ddl.catalog import (
     Catalog,

@@ -15,7 +15,7 @@ from simulator.tidb.ddl.table_definitions import RANGE_BITS
 from simulator.tidb.ddl.table_options import shown_options
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column, shown_columns
 from simulator.tidb.model.types import CHARSETS, ColumnType, family, is_binary, mysql_type
-from simulator.tidb.restore.expressions import feature_comment, quote_name
+from simulator.tidb.restore import feature_comment, quote_name
 
 TIMES = (*NOW, *TODAY)
 MOST_SHARD_BITS = 15

@@ -12,7 +12,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import (
     Catalog,
     DatabaseInfo,

@@ -24,15 +24,15 @@ from msgspec.structs import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
+from simulator.tidb.datums import Datum, Mode
 from simulator.tidb.datums.cast import cast_value
-from simulator.tidb.datums.kinds import Datum, Mode
 from simulator.tidb.ddl.expressions import evaluate_constant, parse_or_none
 from simulator.tidb.errors import error_with_text, tidb_error
 from simulator.tidb.expressions.expression import UNLIMITED
 from simulator.tidb.expressions.trees import argument_counts, parse_expression, replace_nodes
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.restore.expressions import restore_node
+from simulator.tidb.restore import restore_node
 from simulator.tidb.syntax.definitions import literal_bytes
 from simulator.tidb.values import durations
 

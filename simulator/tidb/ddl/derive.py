@@ -25,7 +25,7 @@ from simulator.tidb.model.table import (
     TimeToLive,
 )
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary, mysql_type
-from simulator.tidb.restore.expressions import quote_literal, quote_name, quote_table
+from simulator.tidb.restore import quote_literal, quote_name, quote_table
 
 K = TypeVar("K", Index, ForeignKey)
 

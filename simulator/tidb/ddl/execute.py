@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 
 from simulator.releases import Release
 from simulator.tidb import syntax
+from simulator.tidb.ddl import Action, create_table, databases
 from simulator.tidb.ddl import alter_table as alter
-from simulator.tidb.ddl import create_table, databases
-from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo, check_sequence
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.grammar import read_syntax

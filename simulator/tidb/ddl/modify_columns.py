@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.alter_columns import check_rename, with_renamed_column
 from simulator.tidb.ddl.catalog import (
     dependency_error,

@@ -14,7 +14,7 @@ from datetime import date, timedelta, tzinfo
 from msgspec import structs
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.alter_partitions import (
     MAX_PARTITIONS,
     build_partition,
@@ -38,7 +38,7 @@ from simulator.tidb.ddl.session import Alteration, Session, SubJob, SubJobs, Tar
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column
 from simulator.tidb.model.types import INTEGER_BITS, family
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore import quote_name
 
 PARTITION_COLUMN_FAMILIES = ("integer", "date", "datetime", "time", "string")
 """Types of columns of RANGE COLUMNS and LIST COLUMNS; KEY allows almost any."""

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from simulator.releases import Release
 from simulator.tidb import syntax
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import Catalog, build_catalog, check_placement_policy, existing_column
 from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.ddl.grammar import ENGINES, has_soft_delete_options, read_syntax
@@ -37,7 +37,7 @@ from simulator.tidb.model.types import (
 )
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.parser.keys_and_options import SOFT_DELETE_OPTIONS
-from simulator.tidb.restore.expressions import feature_comment
+from simulator.tidb.restore import feature_comment
 
 Values = Mapping[str, syntax.TableOption]
 """The options of one spec by name; the last one counts."""

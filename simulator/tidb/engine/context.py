@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 from simulator.errors import SqlError
 from simulator.releases import Release
-from simulator.tidb.datums.kinds import Mode
+from simulator.tidb.datums import Mode
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.column_definitions import NOW
 from simulator.tidb.engine.session import Session

@@ -32,7 +32,7 @@ from simulator.tidb.engine.writes.foreign_keys import verify_added_keys
 from simulator.tidb.engine.writes.rows import are_enforced, verify_added_checks, with_stored_checks
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore import quote_name
 from simulator.tidb.storage import Database, Schema
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.values.moments import as_utc, parse_stored_moment

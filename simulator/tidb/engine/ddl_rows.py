@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from simulator.errors import SqlError
+from simulator.tidb.datums import CastProblem, Datum, Mode, cell_datum, datum_text
 from simulator.tidb.datums.cast import cast_value, changed_datum
-from simulator.tidb.datums.kinds import CastProblem, Datum, Mode, cell_datum, datum_text
 from simulator.tidb.ddl.column_definitions import FromColumn, FromExpression, find_column_sources
 from simulator.tidb.engine import CommittedTransaction
 from simulator.tidb.engine.context import StatementContext, local_timestamp, now_text

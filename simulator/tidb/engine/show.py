@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from simulator import tso
 from simulator.errors import SqlError
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import SequenceInfo, ViewInfo, object_key
 from simulator.tidb.ddl.create_table_text import (
     TextStyle,
@@ -52,7 +52,7 @@ from simulator.tidb.engine.system_tables import (
 from simulator.tidb.errors import error_number, not_simulated, sql_error
 from simulator.tidb.functions.texts import compile_like
 from simulator.tidb.model.table import ROW_ID, Column, Table, row_id_column, shown_columns
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore import quote_name
 from simulator.tidb.storage.ids import auto_column, has_own_allocator, initial_counters, next_auto_id
 from simulator.tidb.syntax.statements import Show
 

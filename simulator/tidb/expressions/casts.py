@@ -1,6 +1,6 @@
 """CAST, and the conversion of a value to the type of a column: as a value of that type, or as the datum that it takes.
 
-A value that does not fit is NULL, or truncated as MySQL does, with a problem. Datums: see `datums.kinds`.
+A value that does not fit is NULL, or truncated as MySQL does, with a problem. Datums: see `tidb.datums`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from decimal import Decimal
 import numpy as np
 from msgspec.structs import replace
 
+from simulator.tidb.datums import Datum, Mode
 from simulator.tidb.datums.cast import cast_value
-from simulator.tidb.datums.kinds import Datum, Mode
 from simulator.tidb.errors import MAX_ALLOWED_PACKET, packet_overflow
 from simulator.tidb.expressions import numbers
 from simulator.tidb.expressions.comparisons import as_duration, as_moment

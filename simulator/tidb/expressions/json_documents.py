@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator.errors import SqlError
-from simulator.tidb.datums.kinds import Datum, datum_text
+from simulator.tidb.datums import Datum, datum_text
 from simulator.tidb.errors import FunctionProblem
 from simulator.tidb.expressions.conversions import as_real, as_text
 from simulator.tidb.expressions.expression import (

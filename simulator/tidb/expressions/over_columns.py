@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from simulator.columns.cells import raw
 from simulator.errors import SchemaError, SnapshotError, SqlError
 from simulator.tidb import syntax
+from simulator.tidb.datums import Datum, Mode, datums_of, nulls, tagged_bodies
 from simulator.tidb.datums.cast import cast_column
-from simulator.tidb.datums.kinds import Datum, Mode, datums_of, nulls, tagged_bodies
 from simulator.tidb.expressions.casts import cast_to_column, column_cell, datum_of
 from simulator.tidb.expressions.compile import Compilation, compile_call, compile_expression
 from simulator.tidb.expressions.expression import Context, Evaluate, Expression, place

@@ -8,7 +8,7 @@ from __future__ import annotations
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.tokens import LITERALS, parse_unit
-from simulator.tidb.restore.expressions import quote_literal, quote_name, restore_list, restore_node
+from simulator.tidb.restore import quote_literal, quote_name, restore_list, restore_node
 
 
 def parse_over(cursor: Cursor) -> tuple[str, syntax.WindowSpec | None]:

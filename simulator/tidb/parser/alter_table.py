@@ -17,7 +17,7 @@ from simulator.tidb.parser.expressions import parse_column_name
 from simulator.tidb.parser.keys_and_options import begins_key, begins_option, parse_direction, parse_key, parse_option
 from simulator.tidb.parser.partitions import parse_partitioning
 from simulator.tidb.parser.script import not_ddl_error
-from simulator.tidb.restore.expressions import quote_name, quote_string, restore_column_name
+from simulator.tidb.restore import quote_name, quote_string, restore_column_name
 
 SpecParser = Callable[[Cursor, str], syntax.Spec]
 """Parses what follows the first word of a spec, which is the second argument."""

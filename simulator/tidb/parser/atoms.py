@@ -8,7 +8,7 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.calls import WITHOUT_PARENTHESES, is_function, parse_arguments, parse_call
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.tokens import LITERALS, parse_fraction
-from simulator.tidb.restore.expressions import quote_name, restore_node
+from simulator.tidb.restore import quote_name, restore_node
 
 OPERATORS = ("UNION", "EXCEPT", "INTERSECT")
 CONTINUATIONS = (*OPERATORS, "ORDER BY", "LIMIT", "FETCH")

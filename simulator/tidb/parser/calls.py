@@ -12,7 +12,7 @@ from simulator.tidb.model.types import canonical_charset
 from simulator.tidb.parser.aggregates import AGGREGATES, WINDOWS, parse_aggregate, parse_window
 from simulator.tidb.parser.cursor import FUNCTIONS, NOT_CALLED, RESERVED, Cursor
 from simulator.tidb.parser.tokens import parse_unit
-from simulator.tidb.restore.expressions import restore_node, restore_table_name
+from simulator.tidb.restore import restore_node, restore_table_name
 
 ACCEPTED = "BINARY, CHAR, DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, JSON, REAL, SIGNED, TIME, UNSIGNED, VECTOR or YEAR"
 

@@ -27,7 +27,7 @@ from simulator.tidb.parser.expressions import (
     text_in_any_mode,
 )
 from simulator.tidb.parser.keys_and_options import parse_check, parse_references
-from simulator.tidb.restore.expressions import quote_name, restore_table_name
+from simulator.tidb.restore import quote_name, restore_table_name
 from simulator.tidb.syntax.definitions import (
     ColumnDefault,
     ColumnDefinition,

@@ -25,7 +25,7 @@ from simulator.tidb.parser.keys_and_options import (
 )
 from simulator.tidb.parser.partitions import parse_partitioning
 from simulator.tidb.parser.query import parse_query
-from simulator.tidb.restore.expressions import quote_string
+from simulator.tidb.restore import quote_string
 
 OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
 OTHER_OBJECTS = frozenset("DATABASE SCHEMA VIEW OR SEQUENCE PLACEMENT ALGORITHM DEFINER SQL USER ROLE RESOURCE".split())

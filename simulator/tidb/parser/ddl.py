@@ -26,7 +26,7 @@ from simulator.tidb.parser.keys_and_options import begins_option, parse_option
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.script import not_ddl_error, only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore import quote_name
 from simulator.tidb.syntax.definitions import Statement
 
 # -- views --------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from simulator.tidb.model.types import COLLATIONS, canonical_charset, canonical_
 from simulator.tidb.parser.atoms import begins_assignment, begins_subquery, parse_assignment, parse_atom
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.tokens import LITERALS, parse_unit, tokenize
-from simulator.tidb.restore.expressions import restore_list, restore_node
+from simulator.tidb.restore import restore_list, restore_node
 from simulator.tidb.system_variables import READING_MODES
 
 LOGICAL = {"OR": ("OR", 1), "||": ("OR", 1), "XOR": ("XOR", 2), "AND": ("AND", 3), "&&": ("AND", 3)}

@@ -23,7 +23,7 @@ from simulator.tidb.parser.expressions import (
     parse_literal,
 )
 from simulator.tidb.parser.tokens import parse_unit
-from simulator.tidb.restore.expressions import quote_name, restore_table_name
+from simulator.tidb.restore import quote_name, restore_table_name
 from simulator.tidb.syntax.definitions import TableOption
 
 REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")

@@ -22,7 +22,7 @@ from simulator.tidb.parser.expressions import (
 )
 from simulator.tidb.parser.keys_and_options import begins_partition_option, parse_option
 from simulator.tidb.parser.tokens import UNITS, parse_unit
-from simulator.tidb.restore.expressions import restore_column_name
+from simulator.tidb.restore import restore_column_name
 
 Row = tuple[syntax.Expression, ...]
 

@@ -16,7 +16,7 @@ from simulator.tidb.parser.atoms import OPERATORS
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions import text_in_any_mode
 from simulator.tidb.parser.select import ParsedLimit, ParsedSelect, ParsedWith, parse_limit, parse_select
-from simulator.tidb.restore.expressions import quote_name
+from simulator.tidb.restore import quote_name
 
 MOST_ENCLOSING = 100
 """Queries around a query, each of which needs several frames of Python's stack."""

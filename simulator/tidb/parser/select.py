@@ -22,7 +22,7 @@ from simulator.tidb.parser.aggregates import (
 )
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.sources import parse_hints, parse_source_list, parse_table_name, restore_sources, source_tree
-from simulator.tidb.restore.expressions import quote_name, quote_string, restore_list, restore_node, restore_table_name
+from simulator.tidb.restore import quote_name, quote_string, restore_list, restore_node, restore_table_name
 from simulator.tidb.syntax.queries import (
     DerivedTable,
     Join,

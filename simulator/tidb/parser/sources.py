@@ -16,7 +16,7 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.atoms import begins_subquery
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.tokens import MYSQL, Tokenizer
-from simulator.tidb.restore.expressions import quote_name, quote_string, restore_list, restore_node, restore_table_name
+from simulator.tidb.restore import quote_name, quote_string, restore_list, restore_node, restore_table_name
 
 
 @dataclass(frozen=True)

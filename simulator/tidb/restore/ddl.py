@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.restore.expressions import (
+from simulator.tidb.restore import (
     feature_comment,
     if_exists,
     if_not_exists,

@@ -33,7 +33,7 @@ from simulator.ticdc.filters.event_filters import (
 )
 from simulator.ticdc.filters.row_expressions import check_expressions, rule_ignoring_values
 from simulator.ticdc.rules import ChangefeedRules, Replication, changefeed_rules, replication
-from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
+from simulator.tidb.ddl import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.ddl.table_definitions import create_table

@@ -31,7 +31,7 @@ from simulator.ticdc.codecs.canal_json.columns import mysql_type, promotion, sql
 from simulator.ticdc.codecs.large_messages import decompress
 from simulator.ticdc.dispatch import route, router, topic_of
 from simulator.ticdc.table_info import BINARY, NULLABLE, UNSIGNED, flags, handle_columns
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary, type_code

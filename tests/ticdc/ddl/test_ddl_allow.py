@@ -12,7 +12,7 @@ from simulator.errors import DdlError, SqlError
 from simulator.reader.decode import DdlEvent, RowEvent
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.ddl import is_eligible, is_sent
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.table_definitions import create_table
 
 AFTER, ERROR, SILENT, STAYS = find("v6.5.3"), find("v8.5.3"), find("v8.5.7", "new"), find("v5.4.0")

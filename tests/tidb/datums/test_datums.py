@@ -15,8 +15,8 @@ from support.upstreams import cases, grouped, in_test, played, refusal_number, r
 from simulator import TiCDC
 from simulator.errors import SqlError, UserError
 from simulator.releases import find
+from simulator.tidb.datums import Datum, Mode, datums_of
 from simulator.tidb.datums.cast import FEW, cast_column
-from simulator.tidb.datums.kinds import Datum, Mode, datums_of
 from simulator.tidb.ddl.table_definitions import create_table
 
 NEW = in_test(find("v8.0.0"))

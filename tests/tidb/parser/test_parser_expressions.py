@@ -14,7 +14,7 @@ from simulator.tidb.parser.expressions import parse_expression, parse_parenthesi
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.script import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore.expressions import quote_literal, quote_name, quote_string
+from simulator.tidb.restore import quote_literal, quote_name, quote_string
 
 
 def expression(text: str, charset: str = "utf8mb4") -> str:

@@ -19,7 +19,7 @@ from simulator.ticdc.codecs.debezium.values import CLUSTER, source_pieces
 from simulator.ticdc.codecs.json_text import raw_quoted
 from simulator.ticdc.codecs.large_messages import compress
 from simulator.ticdc.codecs.row_changes import DdlEvent
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.defaults import stored_in_json
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table

@@ -14,7 +14,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.row_changes import DdlEvent, TableInfo
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.defaults import stored_expression, stored_value
 from simulator.tidb.ddl.expressions import VarString, hidden_columns
 from simulator.tidb.model import types

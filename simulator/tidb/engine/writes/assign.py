@@ -17,8 +17,8 @@ from contextlib import suppress
 from functools import cached_property, lru_cache
 
 from simulator.errors import SchemaError, SqlError
+from simulator.tidb.datums import CastProblem, Datum, datum_text
 from simulator.tidb.datums.cast import cast_value
-from simulator.tidb.datums.kinds import CastProblem, Datum, datum_text
 from simulator.tidb.datums.numbers import rounded_value
 from simulator.tidb.ddl.defaults import implicit_value, row_default
 from simulator.tidb.engine.context import StatementContext, default_time_text, now_text

@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from simulator.errors import SqlError
-from simulator.tidb.datums.kinds import cell_datum
+from simulator.tidb.datums import cell_datum
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.writes.assign import UPDATE, RowValues
 from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter, are_enforced, referring_keys

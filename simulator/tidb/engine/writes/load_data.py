@@ -17,8 +17,8 @@ from itertools import islice
 import pyarrow as pa
 
 from simulator.columns.cells import escaped
+from simulator.tidb.datums import Datum
 from simulator.tidb.datums.cast import cast_column
-from simulator.tidb.datums.kinds import Datum
 from simulator.tidb.engine import StatementOutcome
 from simulator.tidb.engine.context import StatementContext, now_text
 from simulator.tidb.engine.names import resolve_columns, resolve_table
