@@ -174,9 +174,7 @@ def test_a_run_that_ends_early_is_whole_up_to_its_last_watermark(fault: str, tmp
     path.write_text("".join(f"[[step]]\n{step.format(fault=fault)}\n" for step in EARLY_STEPS))
     whole = [event for each in sent(path, 1 << 30)[0] for event in decode(each.key, each.value)]
     changes = {(event.commit_ts or 0, str(event.after)) for event in whole if isinstance(event, RowEvent)}
-    spec = replace(
-        stream_spec_of(load(EARLY_URI, "", V8_5), (), {"shop": 2}, restarts=True, release=V8_5), complete=False
-    )
+    spec = replace(stream_spec_of(load(EARLY_URI, "", V8_5), (), {"shop": 2}, V8_5), restarts=True, complete=False)
     for looks in range(2, 16):
         messages, last = sent(path, looks)
         events = [(each.partition, event) for each in messages for event in decode(each.key, each.value)]

@@ -382,8 +382,8 @@ def spec_of(partition: str, release: str = "v8.5.3", known: bool = True, columns
     rule = f'{{matcher = ["*.*"], partition = "{partition}"{columns}}}'
     of = find(release) if release != V8_5.name else V8_5
     changefeed = load(uri, f"[sink]\ndispatchers = [{rule}]\n", of)
-    spec = stream_spec_of(changefeed, [TABLE] if known else [], {"shop": 3}, release=of, finished=False)
-    return replace(spec, complete=known, restarts=True)
+    spec = stream_spec_of(changefeed, [TABLE] if known else [], {"shop": 3}, of)
+    return replace(spec, finished=False, complete=known, restarts=True)
 
 
 def in_partition(partition: int, *rows: Row) -> list[Record]:

@@ -128,7 +128,7 @@ def test_a_missing_or_wrong_file_is_a_violation(protocol: str, tmp_path: Path) -
     feed = changefeed.load(uri, f"{toml}claim-check-storage-uri = 'file://{tmp_path}'")
     changes: list[Change] = [(None, {"id": str(key), "v": f"{key}" * 3000}) for key in (7, 8)]
     records = sent(feed.codec, *changes)
-    spec = stream_spec_of(feed, [TABLE], {"t": 1}, finished=False)
+    spec = replace(stream_spec_of(feed, [TABLE], {"t": 1}), finished=False)
     assert list(find_violations(records, spec)) == []
 
     first, second = tmp_path.iterdir()

@@ -11,7 +11,7 @@ import pytest
 from support.playing import play
 
 from simulator.errors import UserError
-from simulator.reader.replay import SkippedChanges, neighbours
+from simulator.reader.replay import SkippedChanges, merge_findings, neighbours
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.reader.replay.states import Gaps, compare_snapshots, expected_rows
 from simulator.sources import snapshots
@@ -52,7 +52,7 @@ def compared(truth: Path, found: Path) -> ReplayOutcome:
     both = compare_snapshots(wanted, snapshots.open(found, tables=[entry.table for entry in wanted.tables]))
     assert both.gaps == Gaps()
     batches = neighbours.replay_in_process(both.sources, both.expected, 10, lambda value: None)
-    return summarize_findings(batches, both.timeline, both.expected, SkippedChanges(), [], 10)
+    return summarize_findings(merge_findings(batches, 10), both.timeline, both.expected, SkippedChanges(), [])
 
 
 def test_rows_that_differ_are_counted_and_shown(states: tuple[Path, Path]) -> None:
@@ -102,7 +102,9 @@ def test_columns_of_one_side_only_are_noted(tmp_path: Path) -> None:
         notes=("shop.keyed: column 'other' is not compared, as the truth does not have it",),
     )
     batches = neighbours.replay_in_process(both.sources, both.expected, 10, lambda value: None)
-    assert summarize_findings(batches, both.timeline, both.expected, SkippedChanges(), [], 10).counts == {}
+    assert (
+        summarize_findings(merge_findings(batches, 10), both.timeline, both.expected, SkippedChanges(), []).counts == {}
+    )
 
 
 @pytest.fixture
@@ -148,7 +150,7 @@ def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_
     from simulator.reader.on_spark import compare_jdbc
 
     batches, gaps = compare_jdbc(spark, derby, wanted, 10, 0)
-    result = summarize_findings(batches, wanted.timeline, wanted.expected, SkippedChanges(), [], 10)
+    result = summarize_findings(merge_findings(batches, 10), wanted.timeline, wanted.expected, SkippedChanges(), [])
     assert {example.what for example in result.examples} == {
         "shop.keyed, row 1: name is 'other', 'n1' expected",
         "shop.keyed, row 9: is there and should not be",

@@ -21,7 +21,7 @@ from simulator.reader.decode import Image, RowEvent
 from simulator.reader.decode.batches import StreamDecoder
 from simulator.reader.decode.row_images import row_images, value_text
 from simulator.reader.records import Record, TopicPartition
-from simulator.reader.replay import ImagePairSource, Report, SkippedChanges, neighbours
+from simulator.reader.replay import ImagePairSource, Report, SkippedChanges, merge_findings, neighbours
 from simulator.reader.replay.digests import digests, only, settle
 from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.normalize import LikeNull, nothing_like_null
@@ -211,11 +211,10 @@ def replayed(
     ]
     expected.ends[ended] = False
     findings = neighbours.replay_in_process(sources, expected, SHOWN, lambda value: None)
-    outcome = summarize_findings(findings, found, expected, left, list(partitions), SHOWN)
+    outcome = summarize_findings(merge_findings(findings, SHOWN), found, expected, left, list(partitions))
     skipped = deepcopy(left)
-    by_digests = summarize_findings(
-        replayed_by_digests(sources, expected), found, expected, skipped, list(partitions), SHOWN
-    )
+    again = merge_findings(replayed_by_digests(sources, expected), SHOWN)
+    by_digests = summarize_findings(again, found, expected, skipped, list(partitions))
     assert by_digests == outcome
     return outcome
 

@@ -136,12 +136,7 @@ class StreamSpec:
 
 
 def stream_spec_of(
-    changefeed: Changefeed,
-    tables: Iterable[Table],
-    partitions: Mapping[str, int],
-    finished: bool = True,
-    restarts: bool = False,
-    release: Release = V8_5,
+    changefeed: Changefeed, tables: Iterable[Table], partitions: Mapping[str, int], release: Release = V8_5
 ) -> StreamSpec:
     options, tables = changefeed.codec, list(tables)
     codec = CODECS[options.protocol]
@@ -174,8 +169,6 @@ def stream_spec_of(
         stored=partial(read_claim_check, uri=options.claim_check_storage_uri)
         if options.claim_check_storage_uri
         else None,
-        restarts=restarts,
-        finished=finished,
     )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
 
 from simulator import tso
 from simulator.columns import row_image
@@ -14,7 +13,7 @@ from simulator.limits import counted
 from simulator.reader.contract import Violation
 from simulator.reader.events import UNKNOWN_CELL
 from simulator.reader.records import TopicPartition
-from simulator.reader.replay import BEGIN, Findings, SkippedChanges, merge_findings
+from simulator.reader.replay import BEGIN, Findings, SkippedChanges
 from simulator.reader.replay.normalize import MARKER_SIZE, layout_history, remove_marker
 from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
@@ -115,16 +114,14 @@ def table_knowledge(
 
 
 def summarize_findings(
-    batches: Iterable[pa.RecordBatch],
+    findings: Findings,
     timeline: TableTimeline,
     expected: TableKnowledge,
     skipped: SkippedChanges,
     partitions: Sequence[TopicPartition],
-    show: int,
 ) -> ReplayOutcome:
-    """Summarize findings (FINDING_SCHEMA). `partitions` has the partitions by index. Tables with skipped row changes are
+    """Summarize findings. `partitions` has the partitions by index. Tables with skipped row changes are
     left out, as nothing can be concluded about them."""
-    findings = merge_findings(batches, show)
     doubtful = {number for number, _, _ in skipped.rows if number != NO_TABLE}
     doubtful |= {number for number, history in enumerate(timeline.tables) if history.odd}
     keys = {key.number: key for key in unique_keys(timeline)}

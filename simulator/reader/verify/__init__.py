@@ -18,6 +18,7 @@ from simulator.reader.contract import NEVER, PartitionSummary, across_partitions
 from simulator.reader.contract.stream_spec import StreamSpec, possible_releases
 from simulator.reader.decode.batches import is_sequential
 from simulator.reader.partitions import StreamPartition
+from simulator.reader.replay import merge_findings
 from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.reader.replay.stream_statements import StreamStatement
@@ -91,10 +92,7 @@ def _verify_opened(
 ) -> Verification:
     """Return what is found of a stream that one of the releases wrote."""
     sequential = is_sequential(stream.spec.protocol)
-    spec, zone = stream.spec, zone_of_rows(stream.origin.changefeed.codec.time_zone, stream.origin.release)
-    replay = comparison.replay_inputs(
-        stream.states, stream.statements, options.restarts, sequential, stream.like_null, spec.fidelity, zone
-    )
+    replay = stream.replay_inputs()
     engine = engine_of(options.master, stream.size + replay.size)
     results, outcome = _read_partitions(engine, options.show, stream, replay, listener)
     _check_rows(truth, outcome)
@@ -230,7 +228,9 @@ def _read_partitions(
         )
         results = _with_whole_partitions(engine.read, stream, results, settings, listener)
     places = [partition.place for partition in all_partitions]
-    return results, summarize_findings(batches, replay.timeline, replay.known, results.skipped, places, show)
+    return results, summarize_findings(
+        merge_findings(batches, show), replay.timeline, replay.known, results.skipped, places
+    )
 
 
 def _with_whole_partitions(

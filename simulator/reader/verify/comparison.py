@@ -17,19 +17,11 @@ from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.limits import counted
 from simulator.reader.contract import NEVER
 from simulator.reader.database_tables import EXAMPLES, is_database, open_tables
-from simulator.reader.replay import ImagePairSource, SkippedChanges
+from simulator.reader.replay import ImagePairSource, SkippedChanges, merge_findings
 from simulator.reader.replay.image_pairs import ABOVE
-from simulator.reader.replay.normalize import LikeNull, nothing_like_null
-from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
+from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.reader.replay.row_rules import TableKnowledge
-from simulator.reader.replay.states import (
-    Gaps,
-    SnapshotComparison,
-    compare_snapshots,
-    expected_rows,
-    snapshot_sources,
-    state_table_numbers,
-)
+from simulator.reader.replay.states import Gaps, SnapshotComparison, compare_snapshots, expected_rows
 from simulator.reader.replay.stream_statements import StreamStatement
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
 from simulator.reader.truth_metadata import Truth
@@ -38,7 +30,6 @@ from simulator.reader.verify.verification import NotChecked
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
-from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Name, Table
 from simulator.tso import FOREVER
@@ -110,27 +101,6 @@ def _open_expected(options: VerifyOptions) -> Snapshot:
 
 def _open(location: str, options: VerifyOptions, tables: Iterable[Table] = ()) -> Snapshot:
     return snapshots.open(location, options.format.csv, tables, options.format.charset)
-
-
-def replay_inputs(
-    known: StreamStates,
-    statements: Iterable[StreamStatement],
-    restarts: bool,
-    in_order: bool = False,
-    like_null: LikeNull = nothing_like_null,
-    fidelity: Fidelity = Fidelity(),
-    time_zone: str = "",
-) -> ReplayInputs:
-    """Return what a stream is replayed between; `time_zone` is that of its TIMESTAMPs, empty for UTC."""
-    timeline = known.timeline(known.until(statements)).in_zone(time_zone)
-    sources: list[ImagePairSource] = []
-    for snapshot, is_after in ((known.before, False), (known.after, True)):
-        if snapshot is not None:
-            sources += snapshot_sources(snapshot, timeline, is_after, like_null, time_zone=time_zone)
-    ends = () if known.after is None else state_table_numbers(timeline, True).values()
-    size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
-    known_tables = table_knowledge(timeline, tuple(ends), restarts, in_order, fidelity)
-    return ReplayInputs(timeline, known_tables, tuple(sources), known.at, size)
 
 
 def file_counts(snapshot: Snapshot) -> dict[Name, int]:
@@ -269,7 +239,9 @@ def _reader_of(location: str) -> Callable[[VerifyOptions, str, Snapshot], Found]
 
 
 def _outcome(batches: list[RecordBatch], comparison: SnapshotComparison, options: VerifyOptions) -> ReplayOutcome:
-    return summarize_findings(batches, comparison.timeline, comparison.expected, SkippedChanges(), (), options.show)
+    return summarize_findings(
+        merge_findings(batches, options.show), comparison.timeline, comparison.expected, SkippedChanges(), ()
+    )
 
 
 def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> Found:

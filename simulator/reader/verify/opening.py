@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 
 from simulator import tso
 from simulator.errors import UserError, uri_without_secrets
@@ -23,7 +22,10 @@ from simulator.reader.decode.batches import is_sequential
 from simulator.reader.decode.row_images import ImagesOfReleases
 from simulator.reader.partitions import StreamPartition, partitions, storage_partitions
 from simulator.reader.records import Record, TopicPartition, source_schemas
+from simulator.reader.replay import ImagePairSource
 from simulator.reader.replay.normalize import LikeNull
+from simulator.reader.replay.outcome import table_knowledge
+from simulator.reader.replay.states import snapshot_sources, state_table_numbers
 from simulator.reader.replay.stream_statements import StreamStatement, renames
 from simulator.reader.replay.table_timeline import TableTimeline
 from simulator.reader.storage import is_storage
@@ -46,6 +48,22 @@ from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name, Table
 
 UNTIMED = "nothing tells which of its definitions it had"
+
+
+@dataclass(frozen=True)
+class StreamRecords:
+    """A stream, of which no statement has been read."""
+
+    partitions: Sequence[StreamPartition]
+    origin: StreamOrigin
+    size: int = 0
+    """Approximate bytes."""
+
+    schemas: Mapping[int, str] = field(default_factory=dict)
+    """Those of a registry, by id."""
+
+    headless: bool = False
+    """Whether it begins in the middle, so that it is not known which rows its tables have there."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +97,19 @@ class OpenedStream:
             images=ImagesOfReleases.of(possible_releases(codec.protocol), self.images.zone),
         )
 
+    def replay_inputs(self) -> comparison.ReplayInputs:
+        """Return what the stream is replayed between."""
+        states, zone, spec = self.states, self.images.zone, self.spec
+        timeline = states.timeline(states.until(self.statements)).in_zone(zone)
+        sources: list[ImagePairSource] = []
+        for snapshot, is_after in ((states.before, False), (states.after, True)):
+            if snapshot is not None:
+                sources += snapshot_sources(snapshot, timeline, is_after, self.like_null, time_zone=zone)
+        ends = () if states.after is None else tuple(state_table_numbers(timeline, True).values())
+        known = table_knowledge(timeline, ends, spec.restarts, is_sequential(spec.protocol), spec.fidelity)
+        size = sum(snapshot.size for snapshot in (states.before, states.after) if snapshot is not None)
+        return comparison.ReplayInputs(timeline, known, tuple(sources), states.at, size)
+
 
 def open_stream(options: VerifyOptions, truth: Truth | None, listener: VerifyListener) -> OpenedStream:
     """Open the stream of the options and read its statements. Raises UserError if it cannot be verified, DeliveryError
@@ -103,7 +134,7 @@ def open_stream(options: VerifyOptions, truth: Truth | None, listener: VerifyLis
             f"{uri_without_secrets(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does"
         )
     size, headless = _input_size(all_partitions, sample), _is_headless(sample)
-    return _opened(options, truth, origin, all_partitions, size, listener, schemas, headless)
+    return _opened(options, truth, StreamRecords(all_partitions, origin, size, schemas, headless), listener)
 
 
 def _is_headless(first: Sequence[Record]) -> bool:
@@ -127,7 +158,7 @@ def _open_storage(options: VerifyOptions, truth: Truth | None, listener: VerifyL
             NotChecked("which files there should be", "--truth tells, or --release with --config or --sink-uri", False)
         )
     origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
-    stream = _opened(options, truth, origin, storage_partitions(files), 0, listener)
+    stream = _opened(options, truth, StreamRecords(storage_partitions(files), origin), listener)
     expected = [] if truth is None else _told_tables(stream, files.checkpoint_ts() or 0, truth)
     files = with_definitions(files, stream.tables, expected, 0 if truth is None else truth.watermark)
     if truth is not None:
@@ -157,23 +188,15 @@ def _told_tables(stream: OpenedStream, checkpoint: int, truth: Truth) -> list[Ta
 
 
 def _opened(
-    options: VerifyOptions,
-    truth: Truth | None,
-    origin: StreamOrigin,
-    all_partitions: Sequence[StreamPartition],
-    size: int,
-    listener: VerifyListener,
-    schemas: Mapping[int, str] = MappingProxyType({}),
-    headless: bool = False,
+    options: VerifyOptions, truth: Truth | None, records: StreamRecords, listener: VerifyListener
 ) -> OpenedStream:
-    """Return a stream of approximately `size` bytes, after its statements were read. Of a `headless` one the rows are
-    not known that its tables have where it begins."""
+    """Read the statements of a stream; return what is known by them."""
     listener.stage("reading the statements")
-    states = comparison.open_states(options, truth)
-    read = engine_of(options.master, size).read
+    origin, states = records.origin, replace(comparison.open_states(options, truth), headless=records.headless)
     any_time: dict[Name, tuple[Table, ...]] = {}
     if truth is None:
-        sent = reading.read_statements(all_partitions, origin.protocol, read, schemas)
+        read = engine_of(options.master, records.size).read
+        sent = reading.read_statements(records.partitions, origin.protocol, read, records.schemas)
     else:
         told = [
             (each.is_sent, StreamStatement(*each.statement, each.table_after, each.modes)) for each in truth.statements
@@ -186,13 +209,12 @@ def _opened(
             }
             states = replace(states, definitions=None, emptied=states.emptied | moved)
             sent = [statement for is_sent, statement in told if is_sent]
-    states = replace(states, headless=headless)
     timeline = states.timeline(sent)
-    spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
+    spec = _stream_spec(options, origin, timeline, _partition_counts(records, truth))
     first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
     writer = MessageWriter(origin.changefeed, origin.release, tuple(spec.all_tables))
     return OpenedStream(
-        tuple(all_partitions),
+        tuple(records.partitions),
         origin,
         states,
         tuple(sent),
@@ -203,14 +225,14 @@ def _opened(
             later=later,
             any_time=any_time,
             by_layout=UNTIMED if any_time else spec.by_layout,
-            schemas=schemas,
+            schemas=records.schemas,
             statements=_sent_statements(truth, origin),
             statement_times=None if truth is None else tuple(sorted({each.commit_ts for each in truth.statements})),
         ),
         writer,
         writer.like_null,
         ImagesOfReleases.of([origin.release], zone_of_rows(origin.changefeed.codec.time_zone, origin.release)),
-        size,
+        records.size,
     )
 
 
@@ -251,7 +273,7 @@ def _follow(
     listener.stage(f"waiting for the watermark {tso.describe(until)}")
     try:
         places, schemas = [each.place for each in all_partitions], stream_schemas(options, truth)
-        wait_for_watermark(settings, places, None, until, results, schemas)
+        wait_for_watermark(settings, places, until, results, schemas)
     except Stopped:
         listener.last(f"still waiting: {last[0]}" if last else "nothing was read")
         raise
@@ -264,17 +286,15 @@ def _input_size(all_partitions: Sequence[StreamPartition], first: Sequence[Recor
     return sum(partition.size or (partition.records or 0) * each for partition in all_partitions)
 
 
-def _partition_counts(
-    all_partitions: Sequence[StreamPartition], truth: Truth | None, origin: StreamOrigin
-) -> dict[str, int]:
+def _partition_counts(records: StreamRecords, truth: Truth | None) -> dict[str, int]:
     """Return the number of partitions of each topic; fixtures may lack empty ones."""
-    counts = reading.partition_counts(all_partitions)
+    counts, origin = reading.partition_counts(records.partitions), records.origin
     if origin.changefeed.storage is not None:
         return counts
     if truth is not None:
         return {**counts, **truth.topics}
     partition_num = origin.changefeed.kafka.partition_num if origin.known else None
-    if partition_num and not any(isinstance(each.source, KafkaSettings) for each in all_partitions):
+    if partition_num and not any(isinstance(each.source, KafkaSettings) for each in records.partitions):
         return {topic: max(count, partition_num) for topic, count in counts.items()}
     return counts
 
@@ -285,9 +305,9 @@ def _stream_spec(
     """Return the properties that the stream must have, as far as it is known how it was made."""
     definitions = [definition.table for history in tables.tables for definition in history.definitions]
     spec = replace(
-        stream_spec_of(
-            origin.changefeed, definitions, counts, finished=False, restarts=options.restarts, release=origin.release
-        ),
+        stream_spec_of(origin.changefeed, definitions, counts, origin.release),
+        finished=False,
+        restarts=options.restarts,
         complete=False,
     )
     lenient = replace(

@@ -289,7 +289,6 @@ class FollowProgress:
 def wait_for_watermark(
     settings: KafkaSettings,
     places: Iterable[TopicPartition],
-    protocol: str | None,
     until: int,
     listener: Callable[[FollowProgress], object] = lambda followed: None,
     schemas: Mapping[int, str] = MappingProxyType({}),
@@ -302,20 +301,18 @@ def wait_for_watermark(
     listener(followed)
     with closing(tail(settings, followed.watermarks, BACK)) as polls:
         while followed.behind:
-            for partition, watermark in watermarks(next(polls), protocol, schemas).items():
+            for partition, watermark in watermarks(next(polls), schemas).items():
                 followed.watermarks[partition] = max(followed.watermarks[partition], watermark)
             listener(followed)
     return followed
 
 
-def watermarks(
-    polled: Polled, protocol: str | None, schemas: Mapping[int, str] = MappingProxyType({})
-) -> Mapping[TopicPartition, int]:
+def watermarks(polled: Polled, schemas: Mapping[int, str]) -> Mapping[TopicPartition, int]:
     """Return the greatest watermark of each partition among these records; partitions without one are left out."""
     greatest: dict[TopicPartition, int] = {}
     for partition, records in polled.items():
         columns = list(zip(*(record[1:] for record in records), strict=True)) or [()] * len(RECORD_SCHEMA)
-        events = StreamDecoder(protocol, schemas=schemas).decoded(record_batch(columns))
+        events = StreamDecoder(schemas=schemas).decoded(record_batch(columns))
         marks = events.column("commit_ts").to_numpy()[np.asarray(events.column("kind")) == WATERMARK]
         if len(marks):
             greatest[partition] = int(marks.max())
