@@ -185,6 +185,19 @@ class SentChange:
     offset: int
 
 
+@dataclass(frozen=True)
+class WatermarksBetween:
+    """The watermarks between row changes."""
+
+    low: Ints
+    """The highest watermark before each change."""
+
+    before: Ints
+    """The number of changes before each watermark."""
+
+    ts: Ints
+
+
 class RewoundRows:
     """The rows that were rewound to an older change, each with its last one. What is found does not depend on batches."""
 
@@ -199,17 +212,16 @@ class RewoundRows:
         return bool(self._last)
 
     def take(
-        self, sent: RowChangeArrays, low: Ints, repeated: Mask, window: ChangeWindow, marks: Ints, mark_ts: Ints
+        self, sent: RowChangeArrays, repeated: Mask, marks: WatermarksBetween, window: ChangeWindow
     ) -> list[SentChange]:
-        """Return the older changes that were not followed by those to repeat. `low` has the highest watermark before each
-        change, `marks` the number of changes before each watermark. Call this before the window keeps the batch."""
+        """Return the older changes that were not followed by those to repeat. Call this before the window keeps the batch."""
         if not self._last and not repeated.any():
             return []
         self._remember(np.unique(sent.row[repeated]), window)
         wrong: list[SentChange] = []
-        here = np.flatnonzero(np.isin(sent.row, np.fromiter(self._known, np.int64)) & (sent.ts > low))
+        here = np.flatnonzero(np.isin(sent.row, np.fromiter(self._known, np.int64)) & (sent.ts > marks.low))
         changes = zip(*(column[here].tolist() for column in (sent.row, sent.table, sent.ts, sent.offset, repeated)))
-        watermarks = zip(np.searchsorted(here, marks).tolist(), mark_ts.tolist())
+        watermarks = zip(np.searchsorted(here, marks.before).tolist(), marks.ts.tolist())
         place, low_ts = next(watermarks, (len(here), 0))
         for number, change in enumerate(chain(changes, [None])):
             while place <= number and low_ts:

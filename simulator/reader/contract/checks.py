@@ -20,7 +20,14 @@ from simulator.errors import UserError
 from simulator.limits import counted
 from simulator.reader.contract import NEVER, REASONS, SHOW, PartitionSummary, Violation, ViolationCounter, batch_checks
 from simulator.reader.contract.batch_checks import OPERATIONS
-from simulator.reader.contract.change_window import LIMIT, ChangeWindow, RewoundRows, RowChangeArrays, SentChange
+from simulator.reader.contract.change_window import (
+    LIMIT,
+    ChangeWindow,
+    RewoundRows,
+    RowChangeArrays,
+    SentChange,
+    WatermarksBetween,
+)
 from simulator.reader.contract.events import EventArrays, KeyAndValue, RowGroup, Sampler, TableDefinitions, TableNumbers
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.contract.whole_messages import RowMessages, check_bootstraps, check_control_messages, sent_texts
@@ -175,10 +182,9 @@ class PartitionChecks:
         if len(rows):
             self._order(events, rows, changes, repeated, np.flatnonzero(changes.ts < tops))
         if self.spec.restarts:
-            marks = events.at(WATERMARK)
-            before, low = np.searchsorted(rows, marks), events.low[rows]
-            fallen = repeated & (changes.ts < tops)
-            self._older_last(self._newest.take(changes, low, fallen, self._window, before, events.ts[marks]))
+            places = events.at(WATERMARK)
+            marks = WatermarksBetween(events.low[rows], np.searchsorted(rows, places), events.ts[places])
+            self._older_last(self._newest.take(changes, repeated & (changes.ts < tops), marks, self._window))
         self._window.keep(changes, int(events.low[-1]))
         self.summary.repeated += int(repeated.sum())
         return is_repeated

@@ -67,13 +67,24 @@ def index_findings(indexes: Iterable[tuple[IndexFile, bytes]]) -> Iterator[FileF
             )
 
 
+@dataclass(frozen=True)
+class RowFileNames:
+    """How a release of TiCDC names the files of rows of a changefeed."""
+
+    release: Release
+    storage: Storage
+    extension: str
+
+    def name(self, number: int, dispatcher: str) -> str:
+        return data_name(number, self.storage.file_index_width, self.extension, dispatcher)
+
+    def index(self, owner: DataFile | IndexFile) -> str:
+        """Return the path of the index of the files in the directory of one of them."""
+        return index_path(owner.directory, self.release, owner.dispatcher)
+
+
 def row_file_findings(
-    files: Sequence[DataFile],
-    indexes: Sequence[tuple[IndexFile, bytes]],
-    sizes: Mapping[str, int],
-    release: Release,
-    width: int,
-    extension: str,
+    files: Sequence[DataFile], indexes: Sequence[tuple[IndexFile, bytes]], sizes: Mapping[str, int], names: RowFileNames
 ) -> Iterator[FileFinding]:
     """Yield what is wrong with the numbers of files of each directory, and its index."""
     by_directory: dict[tuple[str, str], dict[int, DataFile]] = {}
@@ -84,11 +95,12 @@ def row_file_findings(
         numbered = by_directory.get(place, {})
         index, last = named.get(place, (None, None))
         owner = index or next(iter(numbered.values()))
-        if last is not None and index is not None and last[1:] != (max(width, len(str(last[0]))), extension):
-            expected = data_name(last[0], width, extension, index.dispatcher)
+        width = names.storage.file_index_width
+        if last is not None and index is not None and last[1:] != (max(width, len(str(last[0]))), names.extension):
+            expected = names.name(last[0], index.dispatcher)
             yield damaged(index, f"it names a file otherwise than TiCDC does, which is {expected}")
-        names = _Directory(owner, release, width, extension)
-        yield from names.findings(numbered, sizes, last[0] if last else None, index is not None)
+        found = _Directory(owner, names).findings(numbered, sizes, last[0] if last else None, index is not None)
+        yield from found
 
 
 @dataclass(frozen=True)
@@ -96,15 +108,13 @@ class _Directory:
     """A directory of files of rows."""
 
     owner: DataFile | IndexFile
-    release: Release
-    width: int
-    extension: str
+    names: RowFileNames
 
     def findings(
         self, numbered: Mapping[int, DataFile], sizes: Mapping[str, int], last: int | None, has_index: bool
     ) -> Iterator[FileFinding]:
         """Yield what is wrong with files whose index names the number `last`."""
-        index_last = self.release.storage_index == "last"
+        index_last = self.names.release.storage_index == "last"
         top = max(*numbered, last or 0, 0)
         for first, end in _gaps(numbered, top):
             if end == last and not index_last:
@@ -125,10 +135,12 @@ class _Directory:
                 yield self._finding(number, "", "it is empty: TiCDC may have been stopped before it wrote its rows")
             elif is_empty:
                 yield self._finding(number, DAMAGED, "it is empty, and TiCDC writes no file without rows")
-        if not has_index and numbered and self.release.storage_index != "none":
-            path = index_path(self.owner.directory, self.release, self.owner.dispatcher)
+        if not has_index and numbered and self.names.release.storage_index != "none":
             yield FileFinding(
-                path, *self._place, "", f"it is not there, and there are files of rows: {self._why_beyond}"
+                self.names.index(self.owner),
+                *self._place,
+                "",
+                f"it is not there, and there are files of rows: {self._why_beyond}",
             )
 
     @property
@@ -137,7 +149,7 @@ class _Directory:
 
     @property
     def _why_beyond(self) -> str:
-        if self.release.storage_index == "last":
+        if self.names.release.storage_index == "last":
             return "TiCDC may have been stopped before it wrote the index"
         return "TiCDC goes on if it cannot write an index"
 
@@ -145,7 +157,7 @@ class _Directory:
         return FileFinding(f"{self.owner.directory}/{self._name(number)}", *self._place, check, why)
 
     def _name(self, number: int) -> str:
-        return data_name(number, self.width, self.extension, self.owner.dispatcher)
+        return self.names.name(number, self.owner.dispatcher)
 
 
 def _gaps(numbered: Iterable[int], top: int) -> Iterator[tuple[int, int]]:
@@ -242,8 +254,9 @@ def rows_file(path: str, match: re.Match[str], schema: str, table: str) -> DataF
     return DataFile(*place, int(rows["number"]), rows["extension"], rows["dispatcher"] or "")
 
 
-def misplaced(file: DataFile | IndexFile, storage: Storage, release: Release, extension: str) -> str:
+def misplaced(file: DataFile | IndexFile, names: RowFileNames) -> str:
     """Return why TiCDC writes no such file with these settings; empty if it does."""
+    storage = names.storage
     parts = file.directory.split("/")[2 if storage.use_table_id_as_path else 3 :]
     separator = storage.date_separator
     if separator in DATES and not (parts and is_date(separator, parts.pop())):
@@ -253,12 +266,11 @@ def misplaced(file: DataFile | IndexFile, storage: Storage, release: Release, ex
     if parts and not (storage.enable_partition_separator and not storage.use_table_id_as_path):
         return f"without enable-partition-separator, TiCDC writes no directory {parts[0]}"
     if isinstance(file, IndexFile):
-        expected = index_path(file.directory, release, file.dispatcher)
-        if release.storage_index == "none":
-            return f"TiCDC {release.name} writes no index"
+        expected = names.index(file)
+        if names.release.storage_index == "none":
+            return f"TiCDC {names.release.name} writes no index"
     else:
-        name = data_name(file.number, storage.file_index_width, extension, file.dispatcher)
-        expected = f"{file.directory}/{name}"
+        expected = f"{file.directory}/{names.name(file.number, file.dispatcher)}"
     if bool(file.dispatcher) != storage.dispatcher_names:
         return f"{'with' if storage.dispatcher_names else 'without'} a dispatcher, TiCDC names its files otherwise"
     return "" if file.path == expected else f"TiCDC names it {expected}"

@@ -27,6 +27,7 @@ from simulator.reader.storage import (
     DataFile,
     FileFinding,
     IndexFile,
+    RowFileNames,
     index_findings,
     is_date,
     last_named,
@@ -41,7 +42,6 @@ from simulator.reader.storage.schema_files import CsvColumn, TableSchema, Versio
 from simulator.releases import V8_5, Release, find
 from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.ticdc.changefeed import Changefeed, load_file
-from simulator.ticdc.changefeed.model import Storage
 from simulator.ticdc.cloud_storage import METADATA, SCHEMA_JSON, date_text
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.csv import CSV
@@ -314,13 +314,12 @@ class StorageDirectory:
         """Yield what a release does not write."""
         storage = self.changefeed.storage
         assert storage is not None
-        extension = CODECS[self.changefeed.codec.protocol].file_extension
+        names = RowFileNames(release, storage, CODECS[self.changefeed.codec.protocol].file_extension)
         for path in self._sizes:
-            why = self._why_unexpected(path, storage, release, extension)
+            why = self._why_unexpected(path, names)
             if why:
                 yield FileFinding(path, 0, *_names_in(path), DAMAGED, why)
-        width = storage.file_index_width
-        yield from row_file_findings(rows, indexes, self._sizes, release, width, extension)
+        yield from row_file_findings(rows, indexes, self._sizes, names)
         schemas = [file for file in self._schema_files if isinstance(file, TableSchema)]
         named = [((file.schema, file.table, file.version), file.path) for file in schemas]
         yield from twice(() if storage.use_table_id_as_path else named)
@@ -329,16 +328,17 @@ class StorageDirectory:
             why = "it is not there, and nothing tells up to where the files are complete"
             yield FileFinding(METADATA, 0, METADATA, "", "", why)
 
-    def _why_unexpected(self, path: str, storage: Storage, release: Release, extension: str) -> str:
+    def _why_unexpected(self, path: str, names: RowFileNames) -> str:
         if path == METADATA or UNFINISHED.fullmatch(path) or not LIKE_TICDC.fullmatch(path):
             return ""
         if SCHEMA.fullmatch(path):
             in_meta = not path.endswith(f"/{SCHEMA_JSON}")
+            release = names.release
             return "" if in_meta == release.storage_schema_names else f"TiCDC {release.name} writes no such schema file"
         file = self._row_files.get(path)
         if file is not None:
-            return misplaced(file, storage, release, extension)
-        if BY_ID.fullmatch(path) and storage.use_table_id_as_path:
+            return misplaced(file, names)
+        if BY_ID.fullmatch(path) and names.storage.use_table_id_as_path:
             return "there is no schema file of this table id and version"
         return "TiCDC writes no file of such a name there"
 

@@ -76,6 +76,30 @@ class ProtocolEvidence:
         return self.protocols.most_common(1)[0][0] if self.protocols else ""
 
 
+@dataclass(frozen=True)
+class Configuration:
+    """What is known of a changefeed's configuration."""
+
+    uri: str
+    """The sink URI; empty if it is not known."""
+
+    uri_source: str
+    """Where it comes from."""
+
+    text: str
+    """That of changefeed.toml; empty if there is none, or it is not known."""
+
+    path: str = "changefeed.toml"
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.uri or self.text)
+
+    def load(self, release: Release, time_zone: str = "", assumed: str = DEFAULT_SINK_URI) -> Changefeed:
+        """Return the changefeed, with the `assumed` URI if none is known."""
+        return load(self.uri or None, self.text, release, self.path, assumed, time_zone)
+
+
 def inspect_records(records: Iterable[Record], schemas: Mapping[int, str] = MappingProxyType({})) -> ProtocolEvidence:
     """Return the properties of the first of these records; `schemas` are those of a registry."""
     protocols: Counter[str] = Counter()
@@ -104,11 +128,11 @@ def _never_timed(event: RowEvent, protocol: str) -> bool:
 def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence: ProtocolEvidence) -> StreamOrigin:
     """Return how the stream was made; raises UserError if release or protocol are unknown, or contradict the stream."""
     release, release_source = _release(options, truth)
-    uri, uri_source, config = _configured(options, truth)
+    configuration = _configuration(options, truth)
+    uri, uri_source = configuration.uri, configuration.uri_source
     zone = _time_zone(options, truth)
-    if uri or config:
-        assumed = _assumed_uri(options, evidence)
-        changefeed = _load(uri or None, config, release, options, zone, assumed)
+    if configuration.is_known:
+        changefeed = configuration.load(release, zone, _assumed_uri(options, evidence))
         protocol, uri, uri_source = changefeed.codec.protocol, changefeed.sink_uri, uri_source or "--config"
         _check_protocol(options, protocol, uri_source, evidence)
     else:
@@ -131,7 +155,7 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     ]
     if uri:
         settings.append(AssumedSetting("sink-uri", mask_secrets(uri), uri_source))
-    if config:
+    if configuration.text:
         config_source = "--config" if options.config else "the truth"
         settings.append(AssumedSetting("changefeed.toml", str(options.config or "as in truth.json"), config_source))
     if zone:
@@ -146,7 +170,7 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
         tuple(_not_checked(uri, release_source)),
         watermarked=evidence.watermarked,
         release_known=release_source != THE_DEFAULT,
-        filters_known=bool(uri or config),
+        filters_known=bool(uri or configuration.text),
     )
 
 
@@ -154,23 +178,18 @@ def stream_schemas(options: VerifyOptions, truth: TruthMetadata | None) -> Mappi
     """Return the schemas that messages may name, by id: those of the changefeed's registry, or those beside fixtures."""
     if not options.to_kafka or options.schema_registry is not None:
         return source_schemas(options.source or "", options.schema_registry)
-    uri, _, config = _configured(options, truth)
-    release = _release(options, truth)[0]
-    registry = _load(uri or None, config, release, options, "").codec.schema_registry if uri or config else ""
+    configuration = _configuration(options, truth)
+    registry = ""
+    if configuration.is_known:
+        registry = configuration.load(_release(options, truth)[0]).codec.schema_registry
     return source_schemas(options.source or "", registry or None)
 
 
-def _configured(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[str, str, str]:
-    """Return the sink URI, where it comes from, and the text of changefeed.toml; empty for what is not known."""
-    config = read_text(options.config) if options.config is not None else truth.config if truth is not None else ""
-    return *_sink_uri(options, truth), config
-
-
-def _load(
-    uri: str | None, config: str, release: Release, options: VerifyOptions, zone: str, assumed: str = DEFAULT_SINK_URI
-) -> Changefeed:
-    name = "changefeed.toml" if options.config is None else str(options.config)
-    return load(uri, config, release, name, assumed, zone)
+def _configuration(options: VerifyOptions, truth: TruthMetadata | None) -> Configuration:
+    if options.config is None:
+        return Configuration(*_sink_uri(options, truth), "" if truth is None else truth.config)
+    text = read_text(options.config)
+    return Configuration(*_sink_uri(options, truth), text, str(options.config))
 
 
 def _time_zone(options: VerifyOptions, truth: TruthMetadata | None) -> str:
