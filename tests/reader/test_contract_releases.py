@@ -3,6 +3,7 @@ their messages allow."""
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,10 +29,12 @@ from support.transaction import Row, net, sent
 from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE
 from simulator.errors import EncodeError
-from simulator.reader.contract.message_writer import texts_like_null
-from simulator.reader.contract.stream_spec import stream_spec_of
+from simulator.reader.contract.destinations import KnownByTable
+from simulator.reader.contract.message_writer import MessageWriter, texts_like_null
+from simulator.reader.contract.stream_spec import releases_by_fidelity, stream_spec_of
 from simulator.reader.records import Record
-from simulator.releases import RELEASES, Release, find
+from simulator.releases import RELEASES, V8_5, Release, find
+from simulator.ticdc.changefeed import load
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec_options import supported_options
@@ -228,3 +231,24 @@ def loses_values(options: CodecOptions, release: Release) -> bool:
         return not release.open_time_fraction or release.open_zero_is_null or not release.open_generated
     said = release.canal_text_null or release.canal_zero_null or release.canal_whole_seconds
     return not release.canal_latin1_strings or said
+
+
+def test_a_writer_of_another_release_knows_what_that_one_does() -> None:
+    """And not what the first one found, which it was made of."""
+    table = create_table("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9) DEFAULT 'x', d DATE)", "s")
+    feed = load("kafka://h:1/t?protocol=debezium", "", V8_5)
+    writer = MessageWriter(feed, V8_5, (table,))
+    writer.like_null(table)
+    found = {}
+    for release in releases_by_fidelity(feed.codec).values():
+        found[release.name] = replace(writer, release=release).like_null(table)
+        assert found[release.name] == texts_like_null(table, writer.options, release)
+
+    assert len({*map(str, found.values())}) > 1
+
+
+def test_what_is_known_of_tables_does_not_go_to_another_process() -> None:
+    """Where another table may have the number that stands for one here."""
+    known, table = KnownByTable[str](), create_table("CREATE TABLE t (id INT PRIMARY KEY)", "s")
+    assert known.of(table, lambda table: "here") == known.of(table, lambda table: "again") == "here"
+    assert pickle.loads(pickle.dumps(known)).of(table, lambda table: "there") == "there"

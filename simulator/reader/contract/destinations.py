@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from simulator.reader.decode.row_images import MEMBERS, connect_cells, is_connec
 from simulator.reader.events import UNKNOWN_CELL, Layout
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import Changefeed
-from simulator.ticdc.dispatch import Route, Router, matching_rule, route, router
+from simulator.ticdc.dispatch import Route, matching_rule, route, router
 from simulator.ticdc.dispatch.destinations import choose_partitions, dispatch_hashes
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, ROW_ID
 from simulator.ticdc.table_info import handle_key
@@ -88,75 +88,120 @@ Destination: TypeAlias = "Callable[[Table, DispatchRows], RowDestinations | str]
 Raises UserError for a table that the dispatchers refuse."""
 
 
-def upstream_table(rules: Router, tables: Iterable[Table]) -> Callable[[Table], Table | None]:
-    """Return a function from a table under its name in messages to the table in TiDB. It returns None if table routing
-    may have given the name to another table."""
-    if not rules.routes.rules:
-        return lambda sent: sent
-    names = {rules.routes.target(table.schema, table.name): (table.schema, table.name) for table in tables}
+OrderScope: TypeAlias = "Callable[[Table], str]"
+"""Returns the rows among which TiCDC keeps the order: those of the `table`, of one `hash`, or of one `commit_ts`."""
 
-    def source(sent: Table) -> Table | None:
-        name = names.get(TableName(sent.schema, sent.name))
+
+def order_by_table(table: Table) -> str:
+    """The order of releases before 7.4."""
+    return "table"
+
+
+Found = TypeVar("Found")
+
+
+class KnownByTable(Generic[Found]):
+    """What was found of tables, by their identity. Another process, where tables have others, gets nothing of it."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Table, Found]] = {}
+
+    def of(self, table: Table, find: Callable[[Table], Found]) -> Found:
+        """Return what `find` returned the first time for a table."""
+        if id(table) not in self._known:
+            # The table is kept with it, so that no other can have its id.
+            self._known[id(table)] = table, find(table)
+        return self._known[id(table)][1]
+
+    def __reduce__(self) -> tuple[type[KnownByTable[Found]], tuple[()]]:
+        return type(self), ()
+
+
+UNCERTAIN = ("default", "")
+SEVERAL = "table routing may have given several tables this name"
+
+
+class ChangefeedRoutes:
+    """Where a changefeed sends the rows of tables, which have their names in messages."""
+
+    def __init__(self, changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()) -> None:
+        """`tables` are those whose names table routing may change."""
+        self._release, self._rules = release, router(changefeed, release)
+        routes = self._rules.routes
+        targets = ((routes.target(table.schema, table.name), (table.schema, table.name)) for table in tables)
+        self._upstream = dict(targets) if routes.rules else None
+        self._known = KnownByTable[tuple[Table, Route] | None]()
+
+    def upstream_table(self, sent: Table) -> Table | None:
+        """Return the table in TiDB; None if table routing may have given its name to another one."""
+        if self._upstream is None:
+            return sent
+        name = self._upstream.get(TableName(sent.schema, sent.name))
         return replace(sent, schema=name[0], name=name[1]) if name else None
 
-    return source
+    def destination(self, sent: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
+        """Return the destinations of rows, as `Destination` does."""
+        found = self._route(sent)
+        return SEVERAL if found is None else _destinations(*found, dispatch_rows)
 
-
-def changefeed_destination(
-    changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
-) -> Destination:
-    """Return the destinations of a changefeed; `tables` are those whose names table routing may change."""
-    rules = router(changefeed, release)
-    source, routes = upstream_table(rules, tables), dict[int, tuple[Table, Table | None, Route | None]]()
-
-    def destination(sent: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
-        if id(sent) not in routes:
-            table = source(sent)
-            routes[id(sent)] = sent, table, route(rules, table) if table else None
-        # The table is kept with its route, so that no other can have its id.
-        _, table, to = routes[id(sent)]
-        if table is None or to is None:
-            return "table routing may have given several tables this name"
-        return _destinations(to, table, dispatch_rows)
-
-    return destination
-
-
-def layout_destination(changefeed: Changefeed, release: Release = V8_5) -> Destination:
-    """Return the destinations for tables known from layouts only (`decode.row_images`). A destination that needs more
-    is unknown."""
-    rules = router(changefeed, release)
-
-    def destination(table: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
-        rule = matching_rule(rules, table.schema, table.name)[1]
+    def layout_destination(self, table: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
+        """Return the destinations of rows of a table that is known from its layout only (`decode.row_images`). One that
+        needs more is unknown."""
+        rule, release = matching_rule(self._rules, table.schema, table.name)[1], self._release
         name = rule.partition.lower()
-        if rules.routes.rules:
+        if self._rules.routes.rules:
             return "table routing may have given it this name"
-        if (name if name in release.dispatchers else "default") in UNCERTAIN and not _certain(release, rules):
+        if (name if name in release.dispatchers else "default") in UNCERTAIN and not self._needs_names_alone():
             return f"the default dispatcher of {release.name} goes by the table's keys, and its definition is not known"
         if rule.index:
             return f"its rows are dispatched by index {rule.index}, and its definition is not known"
         try:
-            return _destinations(route(rules, table), table, dispatch_rows)
+            return _destinations(table, route(self._rules, table), dispatch_rows)
         except UserError as error:
             return f"its definition is not known: {error}"
 
-    return destination
+    def order(self, sent: Table) -> str:
+        """Return among which rows the order is kept (`OrderScope`): since 7.4 only among those of one partition key
+        (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
+        if not self._release.group_by_partition_key:
+            return "table"
+        try:
+            found = self._route(sent)
+        except UserError:
+            return "hash"
+        return "hash" if found is None else found[1].groups_by
+
+    def in_one_partition(self, sent: Table) -> bool:
+        """Return whether all changes of a row go to one partition, whatever its columns outside of the handle key are."""
+        try:
+            found = self._route(sent)
+        except UserError:
+            return False
+        if found is None or found[1].groups_by == "commit_ts":
+            return False
+        table, to = found
+        return to.dispatcher == ROW_ID or {name for _, name in to.hashed if name} <= set(handle_key(table))
+
+    def selected_columns(self, sent: Table) -> frozenset[str] | None:
+        """Return the columns that messages have; None for all."""
+        return route(self._rules, self.upstream_table(sent) or sent).selected
+
+    def _route(self, sent: Table) -> tuple[Table, Route] | None:
+        """Return the table in TiDB and its route; raises UserError for one that the dispatchers refuse."""
+
+        def find(sent: Table) -> tuple[Table, Route] | None:
+            table = self.upstream_table(sent)
+            return None if table is None else (table, route(self._rules, table))
+
+        return self._known.of(sent, find)
+
+    def _needs_names_alone(self) -> bool:
+        """Return whether `default` needs only the table's name."""
+        default = self._release.default_dispatcher
+        return default in DISPATCHERS or default == "old-value" and self._rules.enable_old_value
 
 
-UNCERTAIN = ("default", "")
-
-
-def _certain(release: Release, rules: Router) -> bool:
-    """Return whether `default` needs only the table's name."""
-    return (
-        release.default_dispatcher in DISPATCHERS
-        or release.default_dispatcher == "old-value"
-        and (rules.enable_old_value)
-    )
-
-
-def _destinations(to: Route, table: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
+def _destinations(table: Table, to: Route, dispatch_rows: DispatchRows) -> RowDestinations | str:
     columns = {column.name: column for column in table.columns}
     inexact = ~dispatch_rows.exact if to.groups_by == "commit_ts" else None
     if inexact is not None and inexact.all():
@@ -189,62 +234,6 @@ def _row_ids(column: Column, texts: pa.Array) -> pa.Array:
     """Return integer handles as signed numbers with the same bits."""
     kind = pa.uint64() if column.type.unsigned else pa.int64()
     return pc.cast(pc.cast(texts, pa.string()), kind).view(pa.int64())
-
-
-OrderScope: TypeAlias = "Callable[[Table], str]"
-"""Returns the rows among which TiCDC keeps the order: those of the `table`, of one `hash`, or of one `commit_ts`."""
-
-
-def order_by_table(table: Table) -> str:
-    """The order of releases before 7.4."""
-    return "table"
-
-
-def order_scope(changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()) -> OrderScope:
-    """Since 7.4 order is kept only among rows of one partition key (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
-    rules = router(changefeed, release)
-    source, known = upstream_table(rules, tables), dict[int, tuple[Table, str]]()
-
-    def order(sent: Table) -> str:
-        if id(sent) not in known:
-            table = source(sent)
-            known[id(sent)] = sent, _order(rules, table, release)
-        return known[id(sent)][1]
-
-    return order
-
-
-def _order(rules: Router, table: Table | None, release: Release) -> str:
-    if not release.group_by_partition_key:
-        return "table"
-    if table is None:
-        return "hash"
-    try:
-        return route(rules, table).groups_by
-    except UserError:
-        return "hash"
-
-
-def one_partition(
-    changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
-) -> Callable[[Table], bool]:
-    """Return whether all changes of a row go to one partition, whatever its columns outside of the handle key are."""
-    rules = router(changefeed, release)
-    source = upstream_table(rules, tables)
-
-    def together(sent: Table) -> bool:
-        table = source(sent)
-        try:
-            to = None if table is None else route(rules, table)
-        except UserError:
-            to = None
-        if to is None or table is None:
-            return False
-        if to.groups_by == "commit_ts":
-            return False
-        return to.dispatcher == ROW_ID or {name for _, name in to.hashed if name} <= set(handle_key(table))
-
-    return together
 
 
 PartitionCountSpans: TypeAlias = "Mapping[str, tuple[PartitionCountSpan, ...]]"

@@ -6,7 +6,7 @@ Some texts can be no value of their column. Some releases write a zero value, or
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, Ints, by_table, ints
 from simulator.columns.row_image import LazyCells
 from simulator.errors import EncodeError
-from simulator.reader.contract.destinations import upstream_table
+from simulator.reader.contract.destinations import ChangefeedRoutes, KnownByTable
 from simulator.reader.decode import DECODERS, LOST
 from simulator.reader.decode.batches import StreamDecoder
 from simulator.reader.decode.row_images import ZERO_TEXTS, row_images, with_cells, with_nulls, with_values
@@ -28,7 +28,6 @@ from simulator.ticdc import table_info
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids, with_schema_ids
-from simulator.ticdc.dispatch import route, router
 from simulator.ticdc.mounter import later_columns, untyped_cell
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table, visible_columns
@@ -186,7 +185,11 @@ class MessageWriter:
     tables: tuple[Table, ...]
     """Those whose names table routing may change."""
 
-    _known: dict[tuple[int, str], tuple[Table, object]] = field(default_factory=dict, compare=False, repr=False)
+    _likes: KnownByTable[Mapping[str, str]] = field(default_factory=KnownByTable, init=False, compare=False, repr=False)
+    _zeros: KnownByTable[Mapping[str, str]] = field(default_factory=KnownByTable, init=False, compare=False, repr=False)
+    _selected: KnownByTable[frozenset[str] | None] = field(
+        default_factory=KnownByTable, init=False, compare=False, repr=False
+    )
 
     @property
     def options(self) -> CodecOptions:
@@ -214,7 +217,7 @@ class MessageWriter:
                     partition,
                     *(each.take(places) for each in (rows.column("commit_ts"), row_ids, before, after)),
                 ),
-                selected=self._selected_columns(table),
+                selected=self._selected.of(table, self._selected_columns),
                 table_id=SOME_ID,
                 version=SOME_ID,
                 snapshot_version=SOME_ID,
@@ -253,7 +256,7 @@ class MessageWriter:
 
     def like_null(self, table: Table) -> Mapping[str, str]:
         """Return what messages do not distinguish from NULL, as `replay.normalize.LikeNull` does."""
-        return self._of_table(table, "null", lambda: texts_like_null(table, self.options, self.release))
+        return self._likes.of(table, lambda table: texts_like_null(table, self.options, self.release))
 
     def defaults_like_null(self, table: Table) -> Sequence[str]:
         """Return the columns whose default messages do not distinguish from NULL."""
@@ -277,7 +280,7 @@ class MessageWriter:
         for image in (before, after):
             check_values(image, table)
         self._check_key(pc.coalesce(after, before), layout, table)
-        if zeros := self._of_table(table, "zeros", lambda: zeros_as_null(table, self.options, self.release)):
+        if zeros := self._zeros.of(table, lambda table: zeros_as_null(table, self.options, self.release)):
             names = [column.name for column in visible_columns(table)]
             before, after = (with_values(side, names, zeros) for side in (before, after))
         if lacking:
@@ -310,18 +313,7 @@ class MessageWriter:
         return [column.name for column in sorted(table.columns, key=lambda each: each.id) if column.name in names]
 
     def _selected_columns(self, table: Table) -> frozenset[str] | None:
-        def selected() -> frozenset[str] | None:
-            rules = router(self.changefeed, self.release)
-            return route(rules, upstream_table(rules, self.tables)(table) or table).selected
-
-        return self._of_table(table, "selected", selected)
-
-    def _of_table(self, table: Table, what: str, find: Callable[[], T]) -> T:
-        """Return what `find` returned the first time for a table."""
-        if (id(table), what) not in self._known:
-            # The table is kept with its property, so that no other can have its id.
-            self._known[id(table), what] = table, find()
-        return self._known[id(table), what][1]  # type: ignore[return-value]
+        return ChangefeedRoutes(self.changefeed, self.release, self.tables).selected_columns(table)
 
 
 @dataclass(frozen=True)

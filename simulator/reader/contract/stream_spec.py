@@ -14,14 +14,11 @@ import numpy as np
 
 from simulator.columns.change_frame import Ints
 from simulator.reader.contract.destinations import (
+    ChangefeedRoutes,
     Destination,
     OrderScope,
     PartitionCountSpans,
-    changefeed_destination,
-    layout_destination,
-    one_partition,
     order_by_table,
-    order_scope,
 )
 from simulator.reader.contract.message_writer import MessageWriter
 from simulator.reader.truth_metadata import ExpectedStatement
@@ -139,6 +136,7 @@ def stream_spec_of(
     changefeed: Changefeed, tables: Iterable[Table], partitions: Mapping[str, int], release: Release = V8_5
 ) -> StreamSpec:
     options, tables = changefeed.codec, list(tables)
+    routes = ChangefeedRoutes(changefeed, release, tables)
     codec = CODECS[options.protocol]
     sizes = codec.sizes(options, release)
     split = split_rule(release, changefeed.output_raw_change_event, options.enable_old_value, changefeed.active_active)
@@ -153,10 +151,10 @@ def stream_spec_of(
         protocol=options.protocol,
         partitions=partitions,
         tables=sent_tables(changefeed, tables, release),
-        destination=changefeed_destination(changefeed, release, tables),
-        by_layout=layout_destination(changefeed, release),
-        orders=order_scope(changefeed, release, tables),
-        one_partition=one_partition(changefeed, release, tables),
+        destination=routes.destination,
+        by_layout=routes.layout_destination,
+        orders=routes.order,
+        one_partition=routes.in_one_partition,
         max_message_bytes=sizes.max_message_bytes,
         max_batch_size=sizes.max_batch_size,
         record_overhead=sizes.record_overhead,
@@ -191,7 +189,7 @@ def stages_of(
     )
     fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
     stages = operation_order(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
-    order = order_scope(changefeed, release, tables)
+    order = ChangefeedRoutes(changefeed, release, tables).order
     return lambda sent: {} if order(sent) == "hash" else stages
 
 
