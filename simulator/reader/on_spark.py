@@ -28,7 +28,14 @@ from simulator.errors import UserError, uri_without_secrets
 from simulator.reader.database_columns import tidb_cells
 from simulator.reader.events import UNKNOWN_CELL
 from simulator.reader.replay import FINDING_SCHEMA, IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
-from simulator.reader.replay.digests import PIECE_SCHEMA, SETTLED_SCHEMA, Settled, divided, only, settle_pieces
+from simulator.reader.replay.digests import (
+    PIECE_SCHEMA,
+    VERDICT_SCHEMA,
+    DigestVerdict,
+    check_digest_pieces,
+    divided,
+    pairs_of_suspects,
+)
 from simulator.reader.replay.neighbours import check_image_pairs, in_order
 from simulator.reader.replay.row_rules import TableKnowledge
 from simulator.reader.replay.states import Gaps, SnapshotComparison, StateRows, column_gaps, state_table_numbers
@@ -69,26 +76,26 @@ class SparkReplay:
             self.spark.conf.set(name, setting)
         if frames or not self.expected.whole:
             return self._check_all_pairs(sources, report, input_bytes, frames)
-        settled = self._settle_digests(sources, report, input_bytes)
-        if settled.rows is None:
+        verdict = self._check_digests(sources, report, input_bytes)
+        if verdict.rows is None:
             return self._check_all_pairs(sources, ignore_report, input_bytes)
-        if not len(settled.rows):
-            return settled.counts
-        suspects = self.spark.sparkContext.broadcast(settled.rows)
+        if not len(verdict.rows):
+            return verdict.counts
+        suspects = self.spark.sparkContext.broadcast(verdict.rows)
         looked_at: list[ImagePairSource] = [partial(_pairs_of_suspects, source, suspects) for source in sources]
-        return [*settled.counts, *self._check_all_pairs(looked_at, ignore_report, 0)]
+        return [*verdict.counts, *self._check_all_pairs(looked_at, ignore_report, 0)]
 
-    def _settle_digests(self, sources: Sequence[ImagePairSource], report: Report, input_bytes: int) -> Settled:
+    def _check_digests(self, sources: Sequence[ImagePairSource], report: Report, input_bytes: int) -> DigestVerdict:
         """Check the digests of all sources."""
         tasks, expected = min(self._tasks(input_bytes), MOST_PARTS), self.expected
 
-        def settle(batches: Batches) -> Batches:
+        def check(batches: Batches) -> Batches:
             with wrap_errors():
-                yield settle_pieces(batches, expected).packed()
+                yield check_digest_pieces(batches, expected).packed()
 
         pieces = _read(self.spark, sources, PIECE_SCHEMA, report, lambda pairs: divided(pairs, tasks))
         with pieces as frame:
-            return Settled.of(map_in_arrow(frame.repartitionById(tasks, "part"), settle, SETTLED_SCHEMA).toArrow())
+            return DigestVerdict.of(map_in_arrow(frame.repartitionById(tasks, "part"), check, VERDICT_SCHEMA).toArrow())
 
     def _check_all_pairs(
         self, sources: Sequence[ImagePairSource], report: Report, input_bytes: int, frames: Sequence[DataFrame] = ()
@@ -138,7 +145,7 @@ def ignore_report(value: object) -> None:
 
 
 def _pairs_of_suspects(source: ImagePairSource, suspects: Broadcast[Ints], report: Report) -> Batches:
-    return only(source, suspects.value, report)
+    return pairs_of_suspects(source, suspects.value, report)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from simulator.reader.replay import END, digests, image_pair_batch
-from simulator.reader.replay.digests import SETTLED_SCHEMA, Settled, divided, settle, settle_pieces
+from simulator.reader.replay.digests import VERDICT_SCHEMA, DigestVerdict, check_digest_pieces, check_digests, divided
 from simulator.reader.replay.row_rules import TableKnowledge
 
 KNOWN = TableKnowledge(np.array([2]), np.array([True]), np.array([True]), np.array([True]))
@@ -33,33 +33,33 @@ def stream() -> list[pa.RecordBatch]:
     return [pairs(END, expected, nothing), pairs(20, [*first], [*second]), pairs(10, nothing, [*first])]
 
 
-def shown(settled: Settled) -> tuple[Counter[str], list[int]]:
-    assert settled.rows is not None
+def shown(verdict: DigestVerdict) -> tuple[Counter[str], list[int]]:
+    assert verdict.rows is not None
     counts = Counter[str]()
-    for row in (row for batch in settled.counts for row in batch.to_pylist()):
+    for row in (row for batch in verdict.counts for row in batch.to_pylist()):
         counts[row["check"]] += row["count"]
-    return counts, settled.rows.tolist()
+    return counts, verdict.rows.tolist()
 
 
-def in_parts(stream: list[pa.RecordBatch], parts: int) -> Settled:
+def in_parts(stream: list[pa.RecordBatch], parts: int) -> DigestVerdict:
     """What tasks find that check a part each."""
     pieces = [piece for batch in stream for piece in divided([batch], parts)]
     found = []
     for number in range(parts):
         mine = [piece.filter(pa.array(np.asarray(piece["part"]) == number)) for piece in pieces]
-        found.append(settle_pieces(mine, KNOWN).packed())
-    return Settled.of(pa.Table.from_batches(found, SETTLED_SCHEMA))
+        found.append(check_digest_pieces(mine, KNOWN).packed())
+    return DigestVerdict.of(pa.Table.from_batches(found, VERDICT_SCHEMA))
 
 
 def test_rows_that_are_not_as_expected_are_suspects(stream: list[pa.RecordBatch]) -> None:
-    counts, suspects = shown(settle([digests.digests(batch) for batch in stream], KNOWN))
+    counts, suspects = shown(check_digests([digests.digests(batch) for batch in stream], KNOWN))
     assert sorted(stream[0]["row_hash"][row].as_py() for row in WRONG) == suspects
     assert {"expected": ROWS - 2, "found": ROWS - 2} == counts
 
 
 def test_tasks_find_together_what_one_finds(stream: list[pa.RecordBatch]) -> None:
     """Their counts add up, and each suspect is one of some task."""
-    assert shown(settle([digests.digests(batch) for batch in stream], KNOWN)) == shown(in_parts(stream, 5))
+    assert shown(check_digests([digests.digests(batch) for batch in stream], KNOWN)) == shown(in_parts(stream, 5))
 
 
 def test_a_part_too_large_for_its_task_is_sorted(stream: list[pa.RecordBatch], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from simulator.reader.decode.batches import StreamDecoder
 from simulator.reader.decode.row_images import row_images, value_text
 from simulator.reader.records import Record, TopicPartition
 from simulator.reader.replay import ImagePairSource, Report, SkippedChanges, merge_findings, neighbours
-from simulator.reader.replay.digests import digests, only, settle
+from simulator.reader.replay.digests import check_digests, digests, pairs_of_suspects
 from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.normalize import LikeNull, nothing_like_null
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
@@ -222,9 +222,9 @@ def replayed(
 def replayed_by_digests(sources: Sequence[ImagePairSource], expected: TableKnowledge) -> list[pa.RecordBatch]:
     """The findings as Spark comes to them: image pairs are looked at only where digests do not show a row right."""
     pairs = [batch for source in sources for batch in source(lambda value: None)]
-    settled = settle([digests(batch) for batch in reversed(pairs)], expected)
-    looked_at: list[ImagePairSource] = [partial(only, source, settled.rows) for source in sources]
-    return [*settled.counts, *neighbours.replay_in_process(looked_at, expected, SHOWN, lambda value: None)]
+    verdict = check_digests([digests(batch) for batch in reversed(pairs)], expected)
+    looked_at: list[ImagePairSource] = [partial(pairs_of_suspects, source, verdict.rows) for source in sources]
+    return [*verdict.counts, *neighbours.replay_in_process(looked_at, expected, SHOWN, lambda value: None)]
 
 
 def state_source(found: TableTimeline, rows: Rows, is_after: bool, like_null: LikeNull) -> ImagePairSource:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask, Places, lengths
-from simulator.columns.change_frame import DDL, ROW, WATERMARK, ints
+from simulator.columns.change_frame import DDL, ROW, WATERMARK, ints, with_column
 from simulator.errors import UserError
 from simulator.files import PARSE_ERRORS
 from simulator.reader.decode import DECODERS, decode, fetch_claim_check, protocol_of
@@ -93,7 +93,7 @@ class StreamDecoder:
         self._bound = int(bounds[-1]) if len(bounds) else self._bound
         columns = {"commit_ts": np.where((kind == ROW) & ~exact, bounds, ts), "bound": bounds}
         for name, values in columns.items():
-            events = events.set_column(events.schema.get_field_index(name), EVENT_SCHEMA.field(name), pa.array(values))
+            events = with_column(events, name, values)
         return events
 
     def _parts(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

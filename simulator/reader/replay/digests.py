@@ -42,7 +42,7 @@ DIGEST_SCHEMA = pa.schema(
 PIECE_SCHEMA = pa.schema([("part", pa.int32()), ("digests", pa.binary())])
 """Digests on their way to the task that checks a part of all rows, in Arrow's format of messages."""
 
-SETTLED_SCHEMA = pa.schema([("counts", pa.binary()), ("suspects", pa.binary())])
+VERDICT_SCHEMA = pa.schema([("counts", pa.binary()), ("suspects", pa.binary())])
 
 PIECE = 1 << 18
 """Digests that a task holds back before it divides them into parts."""
@@ -93,7 +93,7 @@ def _pieces(batches: Sequence[pa.RecordBatch], parts: int) -> pa.RecordBatch:
     )
 
 
-def settle_pieces(batches: Iterable[pa.RecordBatch], expected: TableKnowledge) -> Settled:
+def check_digest_pieces(batches: Iterable[pa.RecordBatch], expected: TableKnowledge) -> DigestVerdict:
     """Check all digests of a part (PIECE_SCHEMA), if they are not too many."""
     waiting, count = list[pa.RecordBatch](), 0
     for piece in (piece for batch in batches for piece in batch.column("digests")):
@@ -103,11 +103,11 @@ def settle_pieces(batches: Iterable[pa.RecordBatch], expected: TableKnowledge) -
             waiting.clear()
         else:
             waiting.append(read)
-    return settle(waiting, expected) if count <= MOST else Settled(rows=None)
+    return check_digests(waiting, expected) if count <= MOST else DigestVerdict(rows=None)
 
 
 @dataclass(frozen=True)
-class Settled:
+class DigestVerdict:
     """What digests show: the counts of rows with nothing wrong, and the hashes of all others."""
 
     counts: list[pa.RecordBatch] = field(default_factory=list)
@@ -117,47 +117,47 @@ class Settled:
     """The suspects, ascending; None if they are more than SUSPECTS."""
 
     def packed(self) -> pa.RecordBatch:
-        """Return this as a row of SETTLED_SCHEMA."""
+        """Return this as a row of VERDICT_SCHEMA."""
         counts = pa.Table.from_batches(self.counts, FINDING_SCHEMA).combine_chunks().to_batches()
         packed = b"".join(batch.serialize().to_pybytes() for batch in counts)
         rows = None if self.rows is None else self.rows.tobytes()
-        return pa.RecordBatch.from_pylist([{"counts": packed, "suspects": rows}], SETTLED_SCHEMA)
+        return pa.RecordBatch.from_pylist([{"counts": packed, "suspects": rows}], VERDICT_SCHEMA)
 
     @staticmethod
-    def of(parts: pa.Table) -> Settled:
-        """Return the sum of all parts (SETTLED_SCHEMA)."""
+    def of(parts: pa.Table) -> DigestVerdict:
+        """Return the sum of all parts (VERDICT_SCHEMA)."""
         counts = [pa.ipc.read_record_batch(part, FINDING_SCHEMA) for part in parts["counts"].to_pylist() if part]
         suspects = parts["suspects"].to_pylist()
         if None in suspects:
-            return Settled(counts, None)
+            return DigestVerdict(counts, None)
         rows = np.sort(np.frombuffer(b"".join(suspects), np.int64))
-        return Settled(counts, rows if len(rows) <= SUSPECTS else None)
+        return DigestVerdict(counts, rows if len(rows) <= SUSPECTS else None)
 
 
-def settle(batches: Sequence[pa.RecordBatch], expected: TableKnowledge) -> Settled:
+def check_digests(batches: Sequence[pa.RecordBatch], expected: TableKnowledge) -> DigestVerdict:
     """Check all digests (DIGEST_SCHEMA) of some rows, in any order."""
     whole = pa.Table.from_batches(batches, DIGEST_SCHEMA).combine_chunks().to_batches()
     if not whole:
-        return Settled()
+        return DigestVerdict()
     rows = whole[0].take(pa.array(_order(whole[0])))
     keyed = expected.of(expected.keyed, ints(rows, "table"))
-    settled = [
-        settle_rows(_chosen(rows, mask), expected)
-        for settle_rows, mask in ((_settle_keyed, keyed), (_settle_keyless, ~keyed))
+    verdicts = [
+        check_rows(_chosen(rows, mask), expected)
+        for check_rows, mask in ((_check_keyed, keyed), (_check_keyless, ~keyed))
         if mask.any()
     ]
-    suspects = np.unique(np.concatenate([_shared(rows), *(wrong for wrong, _ in settled)]))
+    suspects = np.unique(np.concatenate([_shared(rows), *(wrong for wrong, _ in verdicts)]))
     findings = Findings(0)
-    for counter, table, hashes, numbers in (counter for _, counters in settled for counter in counters):
+    for counter, table, hashes, numbers in (counter for _, counters in verdicts for counter in counters):
         findings.count(counter, table, numbers * ~np.isin(hashes, suspects) if len(suspects) else numbers)
-    return Settled([*findings.batches()], suspects if len(suspects) <= SUSPECTS else None)
+    return DigestVerdict([*findings.batches()], suspects if len(suspects) <= SUSPECTS else None)
 
 
 Count = tuple[str, Ints, Ints, Mask | Ints]
 """A counter, and the table and hash of each row with what it adds."""
 
 
-def _settle_keyed(rows: pa.RecordBatch, expected: TableKnowledge) -> tuple[Ints, Iterator[Count]]:
+def _check_keyed(rows: pa.RecordBatch, expected: TableKnowledge) -> tuple[Ints, Iterator[Count]]:
     """Return which rows of tables with a handle key are suspects, and what all of them count."""
     hashes, ts = ints(rows, "row_hash"), ints(rows, "commit_ts")
     goes_on = _goes_on(hashes)
@@ -168,7 +168,7 @@ def _settle_keyed(rows: pa.RecordBatch, expected: TableKnowledge) -> tuple[Ints,
     return hashes[wrong], ((counter, checked.table, hashes, where) for counter, where in checked.counts())
 
 
-def _settle_keyless(rows: pa.RecordBatch, expected: TableKnowledge) -> tuple[Ints, Iterator[Count]]:
+def _check_keyless(rows: pa.RecordBatch, expected: TableKnowledge) -> tuple[Ints, Iterator[Count]]:
     """Return which rows of tables without a handle key are suspects, and what all of them count."""
     goes_on = _goes_on(ints(rows, "row_hash"))
     starts = np.flatnonzero(~goes_on)
@@ -190,7 +190,7 @@ def _shared(rows: pa.RecordBatch) -> Ints:
     return shared
 
 
-def only(source: ImagePairSource, suspects: Ints | None, report: Report) -> Iterator[pa.RecordBatch]:
+def pairs_of_suspects(source: ImagePairSource, suspects: Ints | None, report: Report) -> Iterator[pa.RecordBatch]:
     """Yield the image pairs of suspects (ascending hashes) from a source that has reported before."""
     for batch in source(lambda value: None):
         if suspects is None:

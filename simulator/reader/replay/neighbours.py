@@ -19,9 +19,16 @@ from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.errors import UserError
 from simulator.reader.replay import BEGIN, END, IMAGE_PAIR_SCHEMA, ORDER, Findings, ImagePairSource, Report, same_row
 from simulator.reader.replay.normalize import marked_may_be_equal, may_be_equal
-from simulator.reader.replay.row_rules import KeyedRows, KeylessRows, TableKnowledge, count_changes, equal_images
+from simulator.reader.replay.row_rules import (
+    KeyedRows,
+    KeylessRows,
+    TableKnowledge,
+    ValueChecks,
+    count_changes,
+    equal_images,
+)
 from simulator.reader.replay.table_timeline import NO_TABLE
-from simulator.reader.replay.unique_keys import ValueChecks, pairs_of_replayed
+from simulator.reader.replay.unique_keys import pairs_of_replayed
 
 Later = Callable[[pa.RecordBatch], None]
 """Takes image pairs that are not sorted."""
@@ -94,15 +101,15 @@ class KeyedRowChecks:
         if ready <= self._checked:
             self._carried = rows
             return
-        self._carried, self._checked = self._check_settled(rows.slice(0, ready), rows.slice(ready)), 1
+        self._carried, self._checked = self._check_ready(rows.slice(0, ready), rows.slice(ready)), 1
 
     def end(self) -> None:
         if len(self._carried) > self._checked:
-            self._carried, self._checked = self._check_settled(self._carried, self._carried.slice(0, 0)), 1
+            self._carried, self._checked = self._check_ready(self._carried, self._carried.slice(0, 0)), 1
         if self._checked:
             self._check(self._carried, 1, True)
 
-    def _check_settled(self, rows: pa.RecordBatch, rest: pa.RecordBatch) -> pa.RecordBatch:
+    def _check_ready(self, rows: pa.RecordBatch, rest: pa.RecordBatch) -> pa.RecordBatch:
         """Check these pairs; return the last of them followed by `rest`."""
         ordered = rows if self._expected.in_order else self._ordered(rows)
         self._check(ordered, self._checked, False)

@@ -14,10 +14,10 @@ from simulator import tso
 from simulator.columns.change_frame import DDL, Ints
 from simulator.errors import DdlError
 from simulator.releases import V8_5
-from simulator.tidb.ddl.catalog import Catalog, Key, object_key
+from simulator.tidb.ddl.catalog import Catalog, Key, object_key, with_table
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
-from simulator.tidb.model.table import Name, Table
+from simulator.tidb.model.table import INTERNAL_COLUMNS, Name, Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import RenameTo
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax
@@ -130,3 +130,41 @@ def statement_times(statements: Iterable[StreamStatement]) -> dict[Key, Ints]:
         for name in named_tables(sent):
             times_of_key.setdefault(object_key(*name), set()).add(sent.ts)
     return {table_key: np.array(sorted(times), np.int64) for table_key, times in times_of_key.items()}
+
+
+def as_told(sent: StreamStatement, executed: ExecutionResult) -> ExecutionResult:
+    """Return the result with the table that a truth tells, if TiCDC read the statement without its sql_mode, or without
+    its SOFTDELETE."""
+    told, catalog = sent.after, executed.catalog
+    if told is None or catalog is None:
+        return executed
+    table = catalog.tables.get(object_key(told.schema or sent.schema, told.name))
+    if table is not None:
+        known = {column.name for column in table.columns}
+        internal = [each for each in told.columns if each.name in INTERNAL_COLUMNS and each.name not in known]
+        if internal:
+            table = replace(table, columns=(*table.columns, *internal))
+            executed = replace(executed, catalog=(catalog := with_table(catalog, table)))
+    if (
+        not sent.sql_mode
+        or table is None
+        or [column.name for column in table.columns] != [column.name for column in told.columns]
+    ):
+        return executed
+    columns = (replace(right, id=column.id) for column, right in zip(table.columns, told.columns, strict=True))
+    right = replace(table, columns=tuple(columns), checks=told.checks, partitioning=told.partitioning)
+    return replace(executed, catalog=with_table(catalog, right))
+
+
+def touched_names(jobs: Sequence[Job], before: Catalog, after: Catalog) -> Iterable[Key]:
+    """Yield the names of tables that a statement may have changed."""
+    for job in jobs:
+        if job.schema and not job.table:
+            schema = job.schema.lower()
+            yield from (
+                table_key for catalog in (before, after) for table_key in catalog.tables if table_key[0] == schema
+            )
+        yield object_key(job.schema, job.table)
+        for old, new in job.renames:
+            yield object_key(*old)
+            yield object_key(*new)

@@ -18,17 +18,18 @@ from simulator.columns.change_frame import Ints
 from simulator.errors import DdlError, shortened
 from simulator.reader.replay.stream_statements import (
     StreamStatement,
+    as_told,
     databases,
     named_tables,
     renames,
     statement_readings,
     statement_times,
+    touched_names,
 )
 from simulator.ticdc.mounter import has_zone, to_local
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import (
-    Catalog,
     DatabaseInfo,
     Key,
     build_catalog,
@@ -38,7 +39,7 @@ from simulator.tidb.ddl.catalog import (
     without_table,
 )
 from simulator.tidb.ddl.session import ExecutionResult, Job
-from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Name, Table
+from simulator.tidb.model.table import Column, Name, Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.definitions import CreateTable
@@ -239,7 +240,7 @@ class _TimelineBuilder:
             return
         if len(readings) > 1:
             self._set_apart(sent, readings)
-        self._record(sent.ts, statement, _as_told(sent, readings[0]))
+        self._record(sent.ts, statement, as_told(sent, readings[0]))
 
     def _set_apart(self, sent: StreamStatement, readings: Iterable[ExecutionResult]) -> None:
         """Set the tables apart of which one was moved by a statement, and nothing tells which."""
@@ -290,7 +291,7 @@ class _TimelineBuilder:
             if (number := self._number(old)) != NO_TABLE:
                 self._assign_name(old, ts, NO_TABLE)
                 self._assign_name(new, ts, number)
-        for table_key in dict.fromkeys(_touched_names(executed.jobs, before, after)):
+        for table_key in dict.fromkeys(touched_names(executed.jobs, before, after)):
             now, number = after.tables.get(table_key), self._number(table_key)
             if now is None:
                 if number != NO_TABLE:
@@ -360,44 +361,6 @@ class _TimelineBuilder:
         numbers = (self._number(object_key(*name)) for name in names)
         why = "EXCHANGE PARTITION moved rows of it that no message has"
         return [(number, why) for number in numbers if number != NO_TABLE]
-
-
-def _as_told(sent: StreamStatement, executed: ExecutionResult) -> ExecutionResult:
-    """Return the result with the table that a truth tells, if TiCDC read the statement without its sql_mode, or without
-    its SOFTDELETE."""
-    told, catalog = sent.after, executed.catalog
-    if told is None or catalog is None:
-        return executed
-    table = catalog.tables.get(object_key(told.schema or sent.schema, told.name))
-    if table is not None:
-        known = {column.name for column in table.columns}
-        internal = [each for each in told.columns if each.name in INTERNAL_COLUMNS and each.name not in known]
-        if internal:
-            table = replace(table, columns=(*table.columns, *internal))
-            executed = replace(executed, catalog=(catalog := with_table(catalog, table)))
-    if (
-        not sent.sql_mode
-        or table is None
-        or [column.name for column in table.columns] != [column.name for column in told.columns]
-    ):
-        return executed
-    columns = (replace(right, id=column.id) for column, right in zip(table.columns, told.columns, strict=True))
-    right = replace(table, columns=tuple(columns), checks=told.checks, partitioning=told.partitioning)
-    return replace(executed, catalog=with_table(catalog, right))
-
-
-def _touched_names(jobs: Sequence[Job], before: Catalog, after: Catalog) -> Iterable[Key]:
-    """Yield the names of tables that a statement may have changed."""
-    for job in jobs:
-        if job.schema and not job.table:
-            schema = job.schema.lower()
-            yield from (
-                table_key for catalog in (before, after) for table_key in catalog.tables if table_key[0] == schema
-            )
-        yield object_key(job.schema, job.table)
-        for old, new in job.renames:
-            yield object_key(*old)
-            yield object_key(*new)
 
 
 def _initial_tables(sent: Sequence[StreamStatement], after: Sequence[Table]) -> list[Table]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from simulator.columns import row_image
-from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, ints
+from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, ints, with_column
 from simulator.errors import UserError
 from simulator.reader.decode.batches import EventRows, StreamDecoder
 from simulator.reader.events import (
@@ -129,8 +129,7 @@ class TableEvents:
         self._offset += count
         ones = {"number": np.zeros(count, np.int32), "events": np.ones(count, np.int32)}
         for name, values in {"offset": np.arange(first, first + count), **ones}.items():
-            place = EVENT_SCHEMA.get_field_index(name)
-            events = events.set_column(place, EVENT_SCHEMA.field(name), pa.array(values, EVENT_SCHEMA.field(name).type))
+            events = with_column(events, name, values)
         self.records = None if texts is None else _records(texts, first)
         return events
 
