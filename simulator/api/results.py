@@ -56,7 +56,8 @@ def python_values(type: ColumnType, texts: pa.Array | pa.ChunkedArray) -> list[P
     (DECIMAL, dates and times, ENUM and SET, JSON) str, or bytes if it is not UTF-8.
     """
     if is_binary(type):
-        return [None if text is None else as_bytes(text) for text in texts.to_pylist()]
+        # cells hold binary strings as Latin-1 text in UTF-8
+        return [None if text is None else text.decode().encode("latin-1") for text in texts.to_pylist()]
     read = READ.get(family(type))
     if read is None:
         return [None if text is None else as_text(text) for text in texts.to_pylist()]
@@ -69,11 +70,6 @@ def as_text(text: bytes) -> str | bytes:
         return text.decode()
     except UnicodeDecodeError:
         return unescaped(text)
-
-
-def as_bytes(text: bytes) -> bytes:
-    """Return the bytes of a binary string, which cells hold as Latin-1 text in UTF-8."""
-    return text.decode().encode("latin-1")
 
 
 def result_of(outcome: StatementOutcome) -> Result:

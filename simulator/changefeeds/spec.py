@@ -302,14 +302,17 @@ class ChangefeedStream:
             raise UserError("there are no files: the changefeed sends messages to Kafka; `messages` returns them")
         if watermark:
             self.live.resolve()
-        storage = ExternalStorage(self.changefeed.storage.uri, "sink-uri")
+        storage = self._storage
         return {path: storage.read(path) or b"" for path, _ in sorted(storage.files())}
 
     def file_events(self) -> Iterator[FileEvent]:
         """Yield the events of all files so far."""
-        assert self.changefeed.storage is not None
-        storage = ExternalStorage(self.changefeed.storage.uri, "sink-uri")
-        return events_of_files(StorageDirectory(storage, self.changefeed))
+        return events_of_files(StorageDirectory(self._storage, self.changefeed))
+
+    @property
+    def _storage(self) -> ExternalStorage:
+        assert self.changefeed.storage is not None, "its files were asked for"
+        return ExternalStorage(self.changefeed.storage.uri, "sink-uri")
 
     def _taken(self, watermark: bool) -> list[Message]:
         if self.changefeed.storage is not None:

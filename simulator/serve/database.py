@@ -42,8 +42,8 @@ class SharedDatabase:
         changefeeds: Changefeeds,
         upstream: Upstream,
         clock: Callable[[], int] | None,
-        data: DataDirectory | None = None,
-        refuses: bool = False,
+        data: DataDirectory | None,
+        refuses: bool,
     ) -> None:
         """`clock` returns milliseconds since 1970; without it each commit takes a simulated millisecond. `data` keeps
         commits. While the default changefeed cannot send, commits wait, or are refused if it `refuses` them.

@@ -11,7 +11,7 @@ import json
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -66,7 +66,7 @@ class LogRecord:
     counters: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
     """Schema, table and id counters of the tables that were written to."""
 
-    undoes: bool = field(default=False)
+    undoes: bool = False
     """Whether the commit before it was refused after all."""
 
     global_settings: Mapping[str, str] | None = None

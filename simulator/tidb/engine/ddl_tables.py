@@ -6,7 +6,7 @@ ADD, DROP, TRUNCATE, REORGANIZE, COALESCE and EXCHANGE PARTITION and PARTITION B
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from simulator.tidb import syntax
@@ -290,8 +290,10 @@ def exchanged(
     Raises SqlError 1737 for a row of another partition, unless WITHOUT VALIDATION.
     """
     (ordinal,) = ordinals_of(whole.table, (spec.partition,))
-    if spec.validation and any(place != ordinal for place in _places(whole.table, plain)):
-        raise sql_error(1737)
+    if spec.validation:
+        locate, reader = partition_of(whole.table), RowReader(plain.table)
+        if any(locate(reader.cells(row)) != ordinal for _, row in plain.partitions[0].scan()):
+            raise sql_error(1737)
     counters = highest_counters(whole.ids.counters, plain.ids.counters)
     partitions = [*whole.partitions]
     outgoing, partitions[ordinal] = partitions[ordinal], plain.partitions[0]
@@ -299,10 +301,3 @@ def exchanged(
         _with_unpartitioned(replace(whole, partitions=tuple(partitions), ids=Ids(counters))),
         replace(plain, partitions=(outgoing,), ids=Ids(counters)),
     )
-
-
-def _places(table: Table, plain: StoredTable) -> Iterator[int | None]:
-    """Yield the ordinal in which each row of a plain table would be."""
-    reader = RowReader(plain.table)
-    for _, version in plain.partitions[0].scan(NEWEST):
-        yield partition_of(table)(reader.cells(version))

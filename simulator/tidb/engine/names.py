@@ -160,16 +160,15 @@ def _user_variable(name: str, scope: QueryScope) -> Expression:
     return structs.replace(like, evaluate=evaluate, scale=scale)
 
 
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "surrogateescape")
-
-
 def _moment(value: bytes) -> str:
     return parse_printed_moment(value.decode())
 
 
 READERS: Mapping[str, tuple[Callable[[bytes], Any], Expression]] = {
-    "string": (_text, Expression(fixed(None), "string", coercibility=2)),
+    "string": (
+        lambda value: value.decode("utf-8", "surrogateescape"),
+        Expression(fixed(None), "string", coercibility=2),
+    ),
     "hex": (
         lambda value: value.decode("latin-1"),
         Expression(fixed(None), "string", "binary", coercibility=2, is_binary=True),

@@ -94,13 +94,13 @@ def system_definitions() -> Mapping[str, Table]:
 def searched(table: Table) -> Table:
     """Return a table with the collation in which TiDB searches its names (tidb
     pkg/planner/core/memtable_infoschema_extractor.go)."""
-    return replace(table, columns=tuple(_searched(column) for column in table.columns))
-
-
-def _searched(column: Column) -> Column:
-    if not column.name.endswith(NAMES):
-        return column
-    return replace(column, type=replace(column.type, collation="utf8mb4_general_ci"))
+    columns = (
+        replace(column, type=replace(column.type, collation="utf8mb4_general_ci"))
+        if column.name.endswith(NAMES)
+        else column
+        for column in table.columns
+    )
+    return replace(table, columns=tuple(columns))
 
 
 def _column(name: str, written: str) -> Column:
@@ -287,13 +287,10 @@ def key_column_rows(table: Table, schema: str) -> Iterator[Row]:
 
 def constraint_rows(table: Table, schema: str) -> Iterator[Row]:
     """Yield the rows of TABLE_CONSTRAINTS."""
-    if row_id_column(table) is not None:
-        yield "def", schema, PRIMARY_KEY, schema, table.name, "PRIMARY KEY"
-    for index in table.indexes:
-        if index.primary:
-            yield "def", schema, PRIMARY_KEY, schema, table.name, "PRIMARY KEY"
-        elif index.unique:
-            yield "def", schema, index.name, schema, table.name, "UNIQUE"
+    for part in index_parts(table):
+        if part.unique and part.place == 1:
+            kind = "PRIMARY KEY" if part.key == PRIMARY_KEY else "UNIQUE"
+            yield "def", schema, part.key, schema, table.name, kind
     for key in table.foreign_keys:
         yield "def", schema, key.name, schema, table.name, "FOREIGN KEY"
 

@@ -151,14 +151,10 @@ class TableRows:
         if versions and versions[-1].image is None and versions[-1].ts <= safe_ts:
             del self.rows[handle]
 
-    def load(self, rows: Iterable[tuple[Handle, Version]]) -> None:
-        """Take rows that no other commit has written."""
-        self.rows.update((handle, [version]) for handle, version in rows)
-
     def copy(self, ts: int) -> TableRows:
         """Return what a reader at `ts` sees."""
         other = TableRows()
-        other.load(self.scan(ts))
+        other.rows.update((handle, [version]) for handle, version in self.scan(ts))
         for index, entries in self.entries.items():
             seen = ((key, visible(versions, ts)) for key, versions in entries.items())
             other.entries[index] = {
@@ -179,10 +175,12 @@ class Owner:
 class LockWait(Exception):
     """A key is locked by another transaction."""
 
-    def __init__(self, owner: Owner, seconds: float | None = None) -> None:
-        """`seconds` is how long the statement waits; None for innodb_lock_wait_timeout."""
+    seconds: float | None = None
+    """How long the statement waits; None for innodb_lock_wait_timeout."""
+
+    def __init__(self, owner: Owner) -> None:
         super().__init__()
-        self.owner, self.seconds = owner, seconds
+        self.owner = owner
 
 
 class Pause(Exception):

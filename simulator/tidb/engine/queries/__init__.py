@@ -40,7 +40,7 @@ from simulator.tidb.engine.queries.relation import (
 from simulator.tidb.engine.queries.results import result_column, sent
 from simulator.tidb.engine.queries.selects import build_query
 from simulator.tidb.engine.queries.sources import build_source
-from simulator.tidb.engine.scope import TOP, QueryScope, StatementCompilation, compile_sequence, map_expression
+from simulator.tidb.engine.scope import TOP, Frame, QueryScope, StatementCompilation, compile_sequence, map_expression
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.settings import variable_text
 from simulator.tidb.errors import sql_error
@@ -274,8 +274,17 @@ def compile_subquery(tree: Tree, scope: QueryScope, operand: syntax.Node | None)
     return _scalar(tree.query, scope)
 
 
-def _build(query: syntax.QueryTree, scope: QueryScope, columns: int) -> tuple[Relation, bool]:
-    """Return a subquery, and whether it depends on rows of a query around it. Raises SqlError 1241."""
+class Subquery(NamedTuple):
+    columns: Sequence[Expression]
+    depends: bool
+    """Whether it depends on rows of a query around it."""
+
+    fetch: Fetch
+    """Returns its rows for a row of the query around it."""
+
+
+def _build(query: syntax.QueryTree, scope: QueryScope, columns: int, most: int | None = None) -> Subquery:
+    """Return a subquery of so many columns, 0 for any, of which at most some rows are read. Raises SqlError 1241."""
     compilation = scope.compilation
     varying, reach, compilation.reach = compilation.varying, compilation.reach, TOP
     relation: Relation = scope.build(query)
@@ -284,21 +293,21 @@ def _build(query: syntax.QueryTree, scope: QueryScope, columns: int) -> tuple[Re
     compilation.reach = min(reach, compilation.reach)
     if columns and len(relation.fields) != columns:
         raise sql_error(1241, columns)
-    return relation, depends
+    values = [field.value for field in relation.fields]
+    return Subquery(values, depends, _fetch(relation.rows, depends, scope.frame, most))
 
 
-def _fetch(relation: Relation, depends: bool, scope: QueryScope, most: int | None = None) -> Fetch:
+def _fetch(read_rows: Rows, depends: bool, frame: Frame, most: int | None) -> Fetch:
     """Return how the rows of a subquery are read, at most some of them. What they take of the memory is free again when
     they are read for another row."""
     known: StatementContext | None = None
     found: list[Values] = []
-    frame = scope.frame
 
     def read(row: Row, context: StatementContext) -> list[Values]:
         nonlocal known, found
         if depends or known is not context:
             before, frame.row, size = frame.row, row, context.held
-            rows = relation.rows(context)
+            rows = read_rows(context)
             found = held(rows, context) if most is None else list(islice(rows, most))
             known, frame.row = context, before
             if depends:
@@ -309,8 +318,7 @@ def _fetch(relation: Relation, depends: bool, scope: QueryScope, most: int | Non
 
 
 def _scalar(query: syntax.QueryTree, scope: QueryScope) -> Expression:
-    relation, depends = _build(query, scope, 1)
-    fetch = _fetch(relation, depends, scope, 2)
+    columns, depends, fetch = _build(query, scope, 1, 2)
 
     def part(evaluate: Evaluate) -> Evaluate:
         def of_only(row: Row, context: Any) -> Any:
@@ -321,7 +329,7 @@ def _scalar(query: syntax.QueryTree, scope: QueryScope) -> Expression:
 
         return of_only
 
-    result = map_expression(relation.fields[0].value, part)
+    result = map_expression(columns[0], part)
     if depends:
         return result
     scope.compilation.eager.append(part(lambda row, context: None))
@@ -329,11 +337,10 @@ def _scalar(query: syntax.QueryTree, scope: QueryScope) -> Expression:
 
 
 def _exists(tree: syntax.Exists, scope: QueryScope) -> Expression:
-    relation, depends = _build(tree.query, scope, 0)
-    fetch, negated = _fetch(relation, depends, scope, 1), tree.negated
+    _, depends, fetch = _build(tree.query, scope, 0, 1)
 
     def evaluate(row: Row, context: Any) -> bool:
-        return (not fetch(row, context)) is negated
+        return (not fetch(row, context)) is tree.negated
 
     if not depends:
         scope.compilation.eager.append(evaluate)
@@ -343,9 +350,7 @@ def _exists(tree: syntax.Exists, scope: QueryScope) -> Expression:
 def _in(operand: syntax.Node, query: syntax.QueryTree, scope: QueryScope) -> Evaluate:
     """Return whether values are a row of a subquery; NULL if only a NULL could make them one."""
     values = row_values(operand, scope)
-    relation, depends = _build(query, scope, len(values))
-    fetch = _fetch(relation, depends, scope)
-    others = [field.value for field in relation.fields]
+    others, _, fetch = _build(query, scope, len(values))
     if any("null" in (value.kind, other.kind) for value, other in zip(values, others, strict=True)):
 
         def of_null(row: Row, context: Any) -> bool | None:
@@ -372,13 +377,9 @@ def _in(operand: syntax.Node, query: syntax.QueryTree, scope: QueryScope) -> Eva
         key = tuple([value(row, context) for value in wanted])
         if key in keys:
             return True
-        if None in key:
-            partial_keys: Sequence[tuple[Any, ...]] = [*keys, *partial]
-        else:
-            partial_keys = partial
         unknown = any(
             all(one is None or other is None or one == other for one, other in zip(key, each, strict=True))
-            for each in partial_keys
+            for each in ([*keys, *partial] if None in key else partial)
         )
         return None if unknown else False
 
@@ -395,10 +396,9 @@ def _of_pair(value: Expression, place: int) -> Expression:
 def _quantified(tree: syntax.Quantified, scope: QueryScope) -> Evaluate:
     """Return a comparison with ANY or ALL rows of a subquery, or with its only row."""
     values = row_values(tree.operand, scope)
-    relation, depends = _build(tree.query, scope, len(values))
-    fetch = _fetch(relation, depends, scope)
+    others, _, fetch = _build(tree.query, scope, len(values))
     # Pairs of a row and a row of the subquery are the rows of the comparison.
-    pairs = [_of_pair(value, 0) for value in values], [_of_pair(field.value, 1) for field in relation.fields]
+    pairs = [_of_pair(value, 0) for value in values], [_of_pair(value, 1) for value in others]
     compared, is_all = compare_rows(tree.operator, *pairs), tree.quantifier == "ALL"
 
     def evaluate(row: Row, context: Any) -> bool | None:
