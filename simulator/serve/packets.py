@@ -23,8 +23,8 @@ from simulator.tidb.errors import error_number, sqlstate
 from simulator.tidb.model import types
 from simulator.tidb.parser.tokens import float_literal
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
-from simulator.tidb.syntax.queries import Insert, Update
-from simulator.tidb.syntax.statements import LoadData, SqlStatement
+from simulator.tidb.syntax.queries import Update
+from simulator.tidb.syntax.statements import SqlStatement
 
 
 def error_packet(error: SqlError | DdlError) -> bytes:
@@ -140,22 +140,12 @@ class Answers:
     ) -> bytes:
         """Return the answer to a command without rows, and what the statement did."""
         outcome = outcome or StatementOutcome()
-        affected, info, warnings = outcome.affected, "", len(outcome.warnings)
-        if isinstance(statement, Update):
-            info = f"Rows matched: {outcome.matched}  Changed: {outcome.affected}  Warnings: {warnings}"
-            if Capabilities.CLIENT_FOUND_ROWS in self._capabilities:
-                affected = outcome.matched
-        elif isinstance(statement, LoadData):
-            records, deleted = outcome.matched, max(0, affected - outcome.matched)
-            info = (
-                f"Records: {records}  Deleted: {deleted}  Skipped: {max(0, records - affected)}  Warnings: {warnings}"
-            )
-        elif isinstance(statement, Insert) and (statement.rows is None or len(statement.rows) > 1):
-            duplicates = outcome.matched - outcome.affected
-            info = f"Records: {outcome.matched}  Duplicates: {duplicates}  Warnings: {warnings}"
-        numbers = affected, outcome.insert_id % 2**64, min(warnings, 0xFFFF)  # a negative id is TiDB's uint64 of it
-        ok = make_ok(self._capabilities, self._status(flags), False, *numbers)
-        return ok + (str_len(info.encode()) if info else b"")
+        found_rows = isinstance(statement, Update) and Capabilities.CLIENT_FOUND_ROWS in self._capabilities
+        affected = outcome.matched if found_rows else outcome.affected
+        insert_id = outcome.insert_id % 2**64  # a negative id is TiDB's uint64 of it
+        warnings = min(len(outcome.warnings), 0xFFFF)
+        ok = make_ok(self._capabilities, self._status(flags), False, affected, insert_id, warnings)
+        return ok + (str_len(outcome.message.encode()) if outcome.message else b"")
 
     def columns(self, columns: Sequence[ResultColumn], has_rows: bool = True) -> Iterator[bytes]:
         """Yield the packets before the rows of a result; without `has_rows`, before those of a cursor."""

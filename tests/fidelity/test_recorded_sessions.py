@@ -68,6 +68,7 @@ def loaded(client: Any, each: Json, file: Path) -> Json:
         found: dict[str, Any] = {}
         try:
             found["affected"] = cursor.execute(each["sql"].replace("load.txt", str(file)))
+            found["message"] = cursor._result.message.decode()
             cursor.execute("SHOW WARNINGS")
             found["warnings"] = cursor.rowcount
         except pymysql.MySQLError as error:

@@ -271,6 +271,30 @@ def test_a_negative_id_is_answered_without_its_sign(two: Clients) -> None:
     assert one.run("SELECT * FROM note") == ((-5, "c"),)
 
 
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("INSERT INTO item VALUES (8, 1)", ""),
+        ("INSERT INTO item VALUES (8, 1), (9, 2)", "Records: 2  Duplicates: 0  Warnings: 0"),
+        ("INSERT INTO item SELECT 8, 1", "Records: 1  Duplicates: 0  Warnings: 0"),
+        ("INSERT IGNORE INTO item VALUES (1, 1), (8, 2)", "Records: 2  Duplicates: 1  Warnings: 1"),
+        (
+            "INSERT INTO item VALUES (1, 1), (2, 2), (8, 3) ON DUPLICATE KEY UPDATE n = n + 1",
+            "Records: 3  Duplicates: 2  Warnings: 0",
+        ),
+        ("REPLACE INTO item VALUES (1, 1), (2, 2), (8, 3)", "Records: 3  Duplicates: 2  Warnings: 0"),
+        ("UPDATE item SET n = n + (id = 1) WHERE id < 3", "Rows matched: 2  Changed: 1  Warnings: 0"),
+    ],
+)
+def test_a_client_is_told_how_many_rows_a_statement_has_met(two: Clients, statement: str, told: str) -> None:
+    """In TiDB's words (tidb pkg/executor/insert.go and replace.go, setMessage)."""
+    one, _ = two
+    with one.cursor() as cursor:
+        cursor.execute(statement)
+        message = cursor._result.message
+    assert bytes(message)[1:].decode() == told
+
+
 @pytest.mark.slow
 def test_a_client_that_is_gone_leaves_nothing(two: Clients) -> None:
     one, other = two

@@ -121,6 +121,8 @@ class Insertion:
         message = ""
         if count > 1 or self._statement.query is not None:
             repeated = count - self._added if self._statement.ignore else self._updated
+            if self._statement.replace:
+                repeated = self._affected - count
             message = f"Records: {count}  Duplicates: {repeated}  Warnings: {len(context.warnings)}"
         return StatementOutcome(
             affected=self._affected,
