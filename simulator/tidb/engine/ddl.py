@@ -228,7 +228,8 @@ def execute_on_local(statement: syntax.Statement, text: str, session: Session, n
             tables.put(tables.local[keys[0]].table)
             return StatementOutcome(events)
         case syntax.CreateView():
-            if found := _found(tables, _tables_in(statement.query.tree), names):
+            parts = syntax.parts_of(statement.query.tree)
+            if found := _found(tables, [part.name for part in parts if isinstance(part, syntax.TableSource)], names):
                 raise sql_error_with_text(1352, f"View's SELECT refers to a temporary table '{found[0][1]}'")
         case syntax.AlterTable(_, specs):
             for spec in specs:
@@ -239,11 +240,6 @@ def execute_on_local(statement: syntax.Statement, text: str, session: Session, n
     if _found(tables, named, names):
         raise sql_error_with_text(8200, f"TiDB doesn't support {verb} for local temporary table")
     return statement
-
-
-def _tables_in(query: object) -> list[syntax.TableName]:
-    """Return the tables that a query names."""
-    return [part.name for part in syntax.parts_of(query) if isinstance(part, syntax.TableSource)]
 
 
 def _altered(statement: syntax.Statement) -> tuple[str, Sequence[syntax.TableName]]:

@@ -291,11 +291,14 @@ def convert_cells(
         raise sql_error(1265, before.name.lower(), 1)
     if not casts:
         return ConvertedCells([*cells])
-    mode, known = context.mode, dict[bytes, tuple[Cell, SqlError | None]]()
+    mode, known, now = context.mode, dict[bytes, tuple[Cell, SqlError | None]](), None
+    if becomes_timestamp and after.not_null:  # NULLs become the moment
+        digits = max(after.type.decimal, 0)
+        now = now_text("timestamp", digits, context.session.settings, context.now_ms).encode()
     found, errors = list[Cell](), list[SqlError]()
     for cell in cells:
         if cell is None:
-            found.append(_now(after, context) if after.not_null else None)
+            found.append(now)
             continue
         if cell not in known:
             known[cell] = _converted(cell, before, after, mode, context)
@@ -304,12 +307,6 @@ def convert_cells(
         if error is not None:
             errors.append(error)
     return ConvertedCells(found, tuple(_merged(errors)))
-
-
-def _now(column: Column, context: StatementContext) -> bytes:
-    """Return the moment that replaces NULL in a new TIMESTAMP that is NOT NULL."""
-    text = now_text("timestamp", max(column.type.decimal, 0), context.session.settings, context.now_ms)
-    return text.encode()
 
 
 def _converted(

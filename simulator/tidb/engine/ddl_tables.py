@@ -196,7 +196,9 @@ def with_partitions_of(stored: StoredTable, after: Table, specs: Iterable[syntax
     for spec in specs:
         match spec:
             case syntax.PartitionAction(verb="TRUNCATE"):
-                return _truncated(stored, after, ordinals_of(stored.table, spec.names))
+                emptied, parts = ordinals_of(stored.table, spec.names), enumerate(stored.partitions)
+                partitions = tuple(TableRows() if place in emptied else rows for place, rows in parts)
+                return _with_unpartitioned(replace(stored, table=after, partitions=partitions))
             case syntax.PartitionAction():
                 return _repartitioned(stored, after, ordinals_of(stored.table, spec.names), dropped=True)
             case syntax.ReorganizePartition():
@@ -217,11 +219,6 @@ def ordinals_of(table: Table, names: Sequence[str] = ()) -> set[int]:
     wanted = {name.lower() for name in names}
     partitions = table.partitioning.partitions
     return {place for place, part in enumerate(partitions) if not wanted or part.name.lower() in wanted}
-
-
-def _truncated(stored: StoredTable, after: Table, ordinals: set[int]) -> StoredTable:
-    partitions = tuple(TableRows() if ordinal in ordinals else rows for ordinal, rows in enumerate(stored.partitions))
-    return _with_unpartitioned(replace(stored, table=after, partitions=partitions))
 
 
 def _repartitioned(stored: StoredTable, after: Table, moved: set[int], dropped: bool = False) -> StoredTable:

@@ -176,16 +176,15 @@ def new_session(session: SqlSession, settings: Mapping[str, str]) -> SqlSession:
 
 
 def _with_setting(session: SqlSession, name: str, value: str | None) -> SqlSession:
+    others = {key: text for key, text in session.settings.items() if key != name}
     if name in EFFECTIVE:
         setter, default = EFFECTIVE[name]
-        if value is not None:
-            return setter(session, name, value)
-        others = {key: text for key, text in session.settings.items() if key != name}
-        return replace(setter(session, name, default), settings=others)
+        return (
+            replace(setter(session, name, default), settings=others) if value is None else setter(session, name, value)
+        )
     checked = None if value is None else validate_value(name, value)
     if name in FIXED_VALUES and checked is not None and checked.lower() not in (FIXED_VALUES[name].lower(), ""):
         raise not_simulated(f"{name} = {value} is not simulated; accepted: {FIXED_VALUES[name] or 'an empty string'}")
-    others = {key: text for key, text in session.settings.items() if key != name}
     return replace(session, settings=others if checked is None else {**others, name: checked})
 
 

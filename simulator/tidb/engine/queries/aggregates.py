@@ -375,10 +375,6 @@ def _approximate_percentile(tree: Aggregate, values: Sequence[Expression], scope
     return Aggregation(begin, replace(value, evaluate=itself, text=None, number=None, constant=None, is_constant=False))
 
 
-def _distinct_count(tree: Aggregate, values: Sequence[Expression], scope: QueryScope) -> Aggregation:
-    return _count(Aggregate(tree.name, tree.arguments, True), values, scope)
-
-
 UNLIMITED = 255
 
 ARGUMENT_COUNTS = {
@@ -406,7 +402,7 @@ AGGREGATES: dict[str, Callable[[Aggregate, Sequence[Expression], QueryScope], Ag
     "VAR_SAMP": _variance(lambda count, variance: variance / (count - 1) if count > 1 else None),
     "STDDEV_POP": _variance(lambda count, variance: math.sqrt(variance / count) if count else None),
     "STDDEV_SAMP": _variance(lambda count, variance: math.sqrt(variance / (count - 1)) if count > 1 else None),
-    "APPROX_COUNT_DISTINCT": _distinct_count,
+    "APPROX_COUNT_DISTINCT": lambda tree, values, scope: _count(replace(tree, distinct=True), values, scope),
     "APPROX_PERCENTILE": _approximate_percentile,
 }
 """Functions by TiDB's names."""

@@ -70,7 +70,9 @@ class RowWriter:
         self.changes: list[RowChange] = []
         """What foreign keys look at."""
 
-        self._is_related = is_related(context, self.table)
+        self._is_related = are_enforced(context) and bool(
+            self.table.foreign_keys or referring_keys(context.database.catalog, self.table)
+        )
         self._handle_of = handle_of(self.table) if self.table.clustered else None
         self._ordinal_of = partition_of(self.table) if self.table.partitioning else None
         self._entries_of, self._conditions = entries_of(self.table), check_conditions(self.table)
@@ -255,11 +257,6 @@ def _by_parent(catalog: Catalog) -> Mapping[Key, Sequence[tuple[Table, ForeignKe
 def are_enforced(context: StatementContext) -> bool:
     """Return whether foreign keys are checked."""
     return context.session.settings.foreign_key_checks and context.database.release.foreign_key_checks
-
-
-def is_related(context: StatementContext, table: Table) -> bool:
-    """Return whether foreign keys look at the changes of a table."""
-    return are_enforced(context) and bool(table.foreign_keys or referring_keys(context.database.catalog, table))
 
 
 @cached_by_table

@@ -109,6 +109,10 @@ def update(statement: syntax.Update, context: StatementContext) -> StatementOutc
             else:
                 changed += target.done[location]
     enforce_foreign_keys(context, [target.writer for target in targets])
+    return _updated(matched, changed, context)
+
+
+def _updated(matched: int, changed: int, context: StatementContext) -> StatementOutcome:
     message = f"Rows matched: {matched}  Changed: {changed}  Warnings: {len(context.warnings)}"
     return StatementOutcome(affected=changed, matched=matched, warnings=tuple(context.warnings), message=message)
 
@@ -377,8 +381,7 @@ def recover_values(statement: syntax.RecoverValues, context: StatementContext) -
         location: Location = row[base.place]
         matched += 1
         changed += write(location, row[: base.place])
-    message = f"Rows matched: {matched}  Changed: {changed}  Warnings: {len(context.warnings)}"
-    return StatementOutcome(affected=changed, matched=matched, warnings=tuple(context.warnings), message=message)
+    return _updated(matched, changed, context)
 
 
 def remove_marked(writer: RowWriter, row: KeyedRow) -> None:
