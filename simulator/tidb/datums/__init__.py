@@ -264,3 +264,6 @@ class Mode(NamedTuple):
         if self.ignore and self.inserting:
             return True
         return self.lenient and problem.number in TRUNCATIONS and not problem.forced
+
+
+STRICT_MODE = Mode(frozenset(("STRICT_TRANS_TABLES",)))

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from simulator.tidb.datums import (
     DATUMS,
+    STRICT_MODE,
     TRUNCATED,
     CastProblem,
     Datum,
@@ -93,8 +94,7 @@ TIMED = DATED | {"time"}
 AS_PRINTED = frozenset(("string", "int", "uint", "decimal", "date", "datetime", "timestamp", "time"))
 """Kinds of datums whose body is the TiDB text."""
 
-STRICT = frozenset(("STRICT_TRANS_TABLES",))
-NO_ZERO = STRICT | {"NO_ZERO_DATE", "NO_ZERO_IN_DATE"}
+NO_ZERO_MODE = Mode(STRICT_MODE.sql_mode | {"NO_ZERO_DATE", "NO_ZERO_IN_DATE"})
 
 
 def convertible(source: ColumnType, target: ColumnType) -> bool:
@@ -113,7 +113,7 @@ def convert_text(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.A
         return text
     if not convertible(source, target):
         return pa.nulls(len(text), pa.string())
-    mode = Mode(NO_ZERO if family(source) in COUNTED else STRICT)
+    mode = NO_ZERO_MODE if family(source) in COUNTED else STRICT_MODE
     cast = cast_column(Column("", target), _changed_datums(source, target, text), mode)
     fits = np.ones(len(text), np.bool_)
     fits[[misfit.row for misfit in cast.misfits]] = False
@@ -140,7 +140,7 @@ def changed_datum(source: ColumnType, target: ColumnType, cell: bytes) -> Datum 
     if kind == "time" and target.name == "year":
         return Datum("int", b"%d" % int(round_duration(cell.decode(), 0).replace(":", "")))
     if target.name == "bit" and kind not in COUNTED and not source.elements:
-        number, problem = cast_value(UNSIGNED_BIGINT, "", datum, Mode(STRICT))
+        number, problem = cast_value(UNSIGNED_BIGINT, "", datum, STRICT_MODE)
         return None if problem or number is None else Datum("uint", number)
     if family(target) in TIMED:
         if kind == "float":
@@ -290,6 +290,3 @@ def tidb_text(type: ColumnType, raw: pa.Array) -> pa.Array:
 def _strict(type: ColumnType, text: str) -> str | None:
     value, problem = cast_value(type, "", Datum("string", text.encode()), STRICT_MODE)
     return None if problem or value is None else value.decode()
-
-
-STRICT_MODE = Mode(frozenset(("STRICT_TRANS_TABLES",)))

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
-from simulator.tidb.datums import Datum, Mode
+from simulator.tidb.datums import STRICT_MODE, Datum
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.ddl.expressions import evaluate_constant, parse_or_none
 from simulator.tidb.errors import error_with_text, tidb_error
@@ -127,7 +127,6 @@ def stored_value(stored: str | None, type: ColumnType) -> str | None:
     return value_text(syntax.ColumnDefault("string", stored), type)
 
 
-STRICT = Mode(frozenset(("STRICT_TRANS_TABLES",)))
 CAST = ("integer", "decimal", "float", "year", "enum", "set")
 """Families whose defaults are cast as INSERT casts them."""
 
@@ -138,7 +137,7 @@ def value_text(default: syntax.ColumnDefault, type: ColumnType) -> str | None:
     if kind == "bit":
         return bytes_to_number(_bits(default))
     if kind in CAST:
-        value, problem = cast_value(type, "", _datum(default), STRICT)
+        value, problem = cast_value(type, "", _datum(default), STRICT_MODE)
         return None if problem or value is None else value.decode()
     is_bytes = default.kind in ("hex", "bit")
     if kind in ("date", "datetime", "time"):

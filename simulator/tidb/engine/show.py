@@ -50,7 +50,7 @@ from simulator.tidb.engine.system_tables import (
     variables,
 )
 from simulator.tidb.errors import error_number, not_simulated, sql_error
-from simulator.tidb.functions.texts import compile_like
+from simulator.tidb.functions.texts import like_matcher
 from simulator.tidb.model.table import ROW_ID, Column, Table, row_id_column, shown_columns
 from simulator.tidb.restore import quote_name
 from simulator.tidb.storage.ids import auto_column, has_own_allocator, initial_counters, next_auto_id
@@ -417,7 +417,7 @@ def run_show(show: Show, context: StatementContext) -> ResultSet:
     """Return the rows of SHOW. Raises SqlError."""
     shown = KINDS[show.kind](show, context)
     if show.like is not None:
-        matches = compile_like(show.like.lower(), "\\")
+        matches = like_matcher(show.like.lower(), "\\")
         shown = shown._replace(rows=[row for row in shown.rows if matches(str(row[0]).lower())])
     columns = tuple(ResultColumn(column.name, column.type, type_flags(column.type)) for column in shown.table.columns)
     rows = [cells_of_row(row) for row in shown.rows]

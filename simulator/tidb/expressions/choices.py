@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator as operators
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -174,20 +175,13 @@ def _greatest_or_least(name: str) -> Callable[..., Expression]:
         if all(value.is_constant for value in values):
             keeps = operators.ge if name == "greatest" else operators.le
 
-        def evaluate(row: Row, context: Context) -> object:
-            found = []
-            for part in parts:
-                value = part(row, context)
-                if value is None:
-                    return None
-                found.append(value)
-            best, *others = found
+        def choose(best: Any, *others: Any) -> object:
             for other in others:
                 if not (keeps(best, other) if key is None else keeps(key(best), key(other))):
                     best = other
             return best
 
-        return replace(target, evaluate=evaluate, is_constant=False)
+        return replace(target, evaluate=apply(choose, *parts), is_constant=False)
 
     return extreme
 

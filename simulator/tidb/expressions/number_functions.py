@@ -122,10 +122,6 @@ MOST_WHOLE_DIGITS = 18
 """Digits before the point that a decimal may have for CEILING and FLOOR to be an integer (getEvalTp4FloorAndCeil)."""
 
 
-def _round(value: Expression, places: Expression | None = None) -> Expression:
-    return _to_places(value, places, ROUND_HALF_UP)
-
-
 def _to_places(value: Expression, places: Expression | None, rounding: str) -> Expression:
     """Return ROUND or TRUNCATE."""
     number = as_number(value)
@@ -242,16 +238,13 @@ def _partial(name: str, is_valid: Callable[[float], bool], problem: str = "") ->
     return lambda value: real(apply_in_context(computed, as_real(value)))
 
 
-def _is_positive(number: float) -> bool:
-    return number > 0
-
-
-_ln = _partial("ln", _is_positive, INVALID_LOGARITHM)
+def _logarithm(name: str) -> Callable[[Expression], Expression]:
+    return _partial(name, lambda number: number > 0, INVALID_LOGARITHM)
 
 
 def _log(base: Expression, value: Expression | None = None) -> Expression:
     if value is None:
-        return _ln(base)
+        return _logarithm("ln")(base)
     logarithm = DOUBLE_FUNCTIONS["ln"]
 
     def computed(context: Context, base: float, number: float) -> float | None:
@@ -269,39 +262,24 @@ def _atan(first: Expression, second: Expression | None = None) -> Expression:
     return real(apply(DOUBLE_FUNCTIONS["atan2"], as_real(first), as_real(second)))
 
 
-def _bit_count(value: Expression) -> Expression:
-    evaluate: Evaluate = apply(int.bit_count, as_bits(value))
-    return integer(evaluate)
-
-
 NUMBER_FUNCTIONS: dict[str, Function] = {
     "ABS": Function(1, 1, _abs),
-    "CEIL": Function(1, 1, _ceiling_or_floor(ROUND_CEILING)),
-    "CEILING": Function(1, 1, _ceiling_or_floor(ROUND_CEILING)),
+    **dict.fromkeys(("CEIL", "CEILING"), Function(1, 1, _ceiling_or_floor(ROUND_CEILING))),
     "FLOOR": Function(1, 1, _ceiling_or_floor(ROUND_FLOOR)),
-    "ROUND": Function(1, 2, _round),
+    "ROUND": Function(1, 2, lambda value, places=None: _to_places(value, places, ROUND_HALF_UP)),
     "TRUNCATE": Function(2, 2, lambda value, places: _to_places(value, places, ROUND_DOWN)),
     "SIGN": Function(1, 1, _sign),
-    "POW": Function(2, 2, _double("pow")),
-    "POWER": Function(2, 2, _double("pow")),
-    "SQRT": Function(1, 1, _partial("sqrt", lambda number: number >= 0)),
-    "EXP": Function(1, 1, _double("exp")),
-    "LN": Function(1, 1, _ln),
-    "LOG": Function(1, 2, _log),
-    "LOG2": Function(1, 1, _partial("log2", _is_positive, INVALID_LOGARITHM)),
-    "LOG10": Function(1, 1, _partial("log10", _is_positive, INVALID_LOGARITHM)),
-    "PI": Function(0, 0, lambda: Expression(fixed(math.pi), "real", shown_scale=6)),
-    "SIN": Function(1, 1, _double("sin")),
-    "COS": Function(1, 1, _double("cos")),
-    "TAN": Function(1, 1, _double("tan")),
-    "COT": Function(1, 1, _double("cot")),
-    "ASIN": Function(1, 1, _partial("asin", lambda number: -1 <= number <= 1)),
-    "ACOS": Function(1, 1, _partial("acos", lambda number: -1 <= number <= 1)),
+    **dict.fromkeys(("POW", "POWER"), Function(2, 2, _double("pow"))),
+    **{name.upper(): Function(1, 1, _double(name)) for name in "exp sin cos tan cot degrees radians".split()},
+    **{name: Function(1, 1, _partial(name.lower(), lambda number: -1 <= number <= 1)) for name in ("ASIN", "ACOS")},
     "ATAN": Function(1, 2, _atan),
     "ATAN2": Function(2, 2, _atan),
-    "DEGREES": Function(1, 1, _double("degrees")),
-    "RADIANS": Function(1, 1, _double("radians")),
-    "BIT_COUNT": Function(1, 1, _bit_count),
+    "SQRT": Function(1, 1, _partial("sqrt", lambda number: number >= 0)),
+    "LN": Function(1, 1, _logarithm("ln")),
+    "LOG": Function(1, 2, _log),
+    **{name: Function(1, 1, _logarithm(name.lower())) for name in ("LOG2", "LOG10")},
+    "PI": Function(0, 0, lambda: Expression(fixed(math.pi), "real", shown_scale=6)),
+    "BIT_COUNT": Function(1, 1, lambda value: integer(apply(int.bit_count, as_bits(value)))),
     "MOD": Function(2, 2, lambda left, right: calculate("%", left, right)),
 }
 """By TiDB's names."""

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from simulator.columns.cells import raw
 from simulator.errors import SchemaError, SnapshotError, SqlError
 from simulator.tidb import syntax
-from simulator.tidb.datums import Datum, Mode, datums_of, nulls, tagged_bodies
+from simulator.tidb.datums import STRICT_MODE, Datum, datums_of, nulls, tagged_bodies
 from simulator.tidb.datums.cast import cast_column
 from simulator.tidb.expressions.casts import cast_to_column, column_cell, datum_of
 from simulator.tidb.expressions.compile import Compilation, compile_call, compile_expression
@@ -89,7 +89,6 @@ def _over_column(compute: Callable[[Cells], Result], row: Cells, place: int, cel
 # -- stored generated columns ---------------------------------------------------------------------------------------------
 
 
-STRICT = Mode(frozenset(("STRICT_TRANS_TABLES",)))
 OUT_OF_RANGE = 1690
 
 
@@ -128,7 +127,7 @@ def compute_generated_columns(table: Table, texts: Mapping[str, pa.Array]) -> Ge
 
 def _strict_texts(column: Column, values: pa.Array) -> pa.Array:
     """Return the TiDB texts of datums; null where strict mode rejects the value."""
-    cast = cast_column(column, values, STRICT)
+    cast = cast_column(column, values, STRICT_MODE)
     is_rejected = np.zeros(len(values), np.bool_)
     is_rejected[[misfit.row for misfit in cast.misfits]] = True
     return pc.if_else(pa.array(is_rejected), None, cast.texts.cast(pa.string()))

@@ -91,14 +91,6 @@ def _joined(name: str, glue: Expression | None, values: Sequence[Expression]) ->
     return string(evaluate, *strings(each))
 
 
-def _concat(*values: Expression) -> Expression:
-    return _joined("concat", None, values)
-
-
-def _concat_ws(separator: Expression, *values: Expression) -> Expression:
-    return _joined("concat_ws", separator, values)
-
-
 def _replace(value: Expression, old: Expression, new: Expression) -> Expression:
     is_binary = value.is_binary
 
@@ -210,19 +202,6 @@ def _export_set(
 # -- numbers of texts --------------------------------------------------------------------------------------------------
 
 
-def _length(value: Expression) -> Expression:
-    """Return LENGTH, the number of bytes."""
-    return integer(apply(len, as_bytes(value)))
-
-
-def _bit_length(value: Expression) -> Expression:
-    return integer(apply(lambda bytes: 8 * len(bytes), as_bytes(value)))
-
-
-def _character_length(value: Expression) -> Expression:
-    return integer(apply(len, as_text(value)))
-
-
 def _locate(part: Expression, value: Expression, start: Expression | None = None) -> Expression:
     """Return LOCATE: the position of a text in another, in lower case for most collations (IsCICollation)."""
     name = derive_collation("locate", (part, value)).collation
@@ -296,10 +275,6 @@ def _interval(value: Expression, *others: Expression) -> Expression:
 # -- numbers as texts --------------------------------------------------------------------------------------------------
 
 
-def _binary_digits(value: Expression) -> Expression:
-    return string(apply(lambda bits: f"{bits:b}", as_bits(value)))
-
-
 def _octal(value: Expression) -> Expression:
     if value.kind in INTEGER_KINDS or value.number is not None and value.is_binary:
         return string(apply(texts.octal, signed_bits(value)))
@@ -370,31 +345,30 @@ def _regexp(
 
 
 TEXT_FUNCTIONS: dict[str, Function] = {
-    "BIN": Function(1, 1, _binary_digits),
+    "BIN": Function(1, 1, lambda value: string(apply(lambda bits: f"{bits:b}", as_bits(value)))),
     "OCT": Function(1, 1, _octal),
     "CONV": Function(3, 3, _conv),
     "FORMAT": Function(2, 3, _format),
     "INTERVAL": Function(2, UNLIMITED, _interval),
     **with_bits_as_bytes(
         {
-            "CONCAT": Function(1, UNLIMITED, _concat),
-            "CONCAT_WS": Function(2, UNLIMITED, _concat_ws),
-            "LENGTH": Function(1, 1, _length),
-            "OCTET_LENGTH": Function(1, 1, _length),
-            "BIT_LENGTH": Function(1, 1, _bit_length),
-            "CHAR_LENGTH": Function(1, 1, _character_length),
-            "CHARACTER_LENGTH": Function(1, 1, _character_length),
-            "UPPER": Function(1, 1, _change_case(texts.upper)),
-            "UCASE": Function(1, 1, _change_case(texts.upper)),
-            "LOWER": Function(1, 1, _change_case(texts.lower)),
-            "LCASE": Function(1, 1, _change_case(texts.lower)),
+            "CONCAT": Function(1, UNLIMITED, lambda *values: _joined("concat", None, values)),
+            "CONCAT_WS": Function(2, UNLIMITED, lambda glue, *values: _joined("concat_ws", glue, values)),
+            **dict.fromkeys(
+                ("LENGTH", "OCTET_LENGTH"), Function(1, 1, lambda value: integer(apply(len, as_bytes(value))))
+            ),
+            "BIT_LENGTH": Function(1, 1, lambda value: integer(apply(lambda data: 8 * len(data), as_bytes(value)))),
+            **dict.fromkeys(
+                ("CHAR_LENGTH", "CHARACTER_LENGTH"), Function(1, 1, lambda value: integer(apply(len, as_text(value))))
+            ),
+            **dict.fromkeys(("UPPER", "UCASE"), Function(1, 1, _change_case(texts.upper))),
+            **dict.fromkeys(("LOWER", "LCASE"), Function(1, 1, _change_case(texts.lower))),
             "TRIM": Function(1, 3, _trim, (2,)),
             "LTRIM": Function(1, 1, _of_text(lambda text: text.lstrip(" "))),
             "RTRIM": Function(1, 1, _of_text(lambda text: text.rstrip(" "))),
             "LEFT": Function(2, 2, _side(lambda text, count: text[:count])),
             "RIGHT": Function(2, 2, _side(lambda text, count: text[-count:])),
-            "SUBSTRING": Function(2, 3, _substring),
-            "SUBSTR": Function(2, 3, _substring),
+            **dict.fromkeys(("SUBSTRING", "SUBSTR"), Function(2, 3, _substring)),
             "MID": Function(3, 3, _substring),
             "SUBSTRING_INDEX": Function(3, 3, _substring_index),
             "REPLACE": Function(3, 3, _replace),

@@ -5,10 +5,9 @@ A binary string is a text with one character per byte. Bytes of a text that are 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 
 from simulator.tidb import collations
 from simulator.tidb.collations import BASIC, WEIGHTS
@@ -28,7 +27,7 @@ from simulator.tidb.expressions.expression import (
     string,
 )
 from simulator.tidb.functions import texts
-from simulator.tidb.functions.texts import bytes_as_text, encode_text, regexp_like
+from simulator.tidb.functions.texts import bytes_as_text, encode_text, like_matcher, regexp_like
 
 TextFunction = Callable[[str], str]
 
@@ -117,38 +116,10 @@ def like(value: Expression, pattern: Expression, escape: str) -> Evaluate:
     collation = derive_collation("like", (value, pattern)).collation
     text, shown = unify_bytes(value, pattern, collation)
     fold = fold_case(collation)
-    text = text if fold is None else apply(fold, text)
+    text, fold = (text, str) if fold is None else (apply(fold, text), fold)
     if pattern.constant is not None and pattern.is_binary <= value.is_binary:
-        return apply(like_matcher(pattern.constant, escape, collation), text)
-    return apply(lambda each, wanted: like_matcher(wanted, escape, collation)(each), text, shown)
-
-
-@lru_cache(1 << 10)
-def like_matcher(pattern: str, escape: str, collation: str = "binary") -> Callable[[str], bool]:
-    """Return the function that matches texts, in folded case, against a pattern. An escape character at its end stands
-    for itself."""
-    pieces, characters = list[str](), iter(pattern)
-    fold = fold_case(collation) or str
-    for character in characters:
-        if character in "%_" and character != escape:
-            pieces.append(character)
-        else:
-            pieces.append("\\" + fold(next(characters, escape) if character == escape else character))
-    literal = "".join(piece[1:] for piece in pieces)
-    wildcards = "".join(piece if piece in ("%", "_") else "." for piece in pieces)
-    if not wildcards.strip("."):
-        return lambda text: text == literal
-    if wildcards.rstrip("%").strip(".") == "":
-        return lambda text: text.startswith(literal)
-    if wildcards.strip("%").strip(".") == "":
-        at_end = not wildcards.endswith("%")
-        return (lambda text: text.endswith(literal)) if at_end else (lambda text: literal in text)
-    matches = re.compile("".join(map(_regexp_piece, pieces)), re.DOTALL).fullmatch
-    return lambda text: matches(text) is not None
-
-
-def _regexp_piece(piece: str) -> str:
-    return {"%": ".*", "_": "."}.get(piece) or re.escape(piece[1:])
+        return apply(like_matcher(pattern.constant, escape, fold), text)
+    return apply(lambda each, wanted: like_matcher(wanted, escape, fold)(each), text, shown)
 
 
 def regexp(value: Expression, pattern: Expression) -> Evaluate:

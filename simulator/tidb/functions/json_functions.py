@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from simulator.tidb.errors import FunctionProblem, invalid_json
 from simulator.tidb.functions import json_paths
 from simulator.tidb.functions.json_paths import MULTIPLE_MATCHES, Steps
-from simulator.tidb.functions.texts import compile_like
+from simulator.tidb.functions.texts import like_matcher
 from simulator.tidb.values import documents
 from simulator.tidb.values.documents import (
     Document,
@@ -205,7 +205,7 @@ def json_search(
     if None in paths:
         return None
     ways = [json_paths.parse_path(path or "") for path in paths] or [()]
-    fits = compile_like(pattern, escape or "\\")
+    fits = like_matcher(pattern, escape or "\\")
     result: list[str] = []
     for way in ways:
         for steps, value in json_paths.find(load(document), way, strict=True):

@@ -372,14 +372,25 @@ def _expand(new: str, match: Any) -> str:
     return re.sub(r"(?s)\\(.?)", piece, new)
 
 
-@functools.lru_cache(256)
-def compile_like(pattern: str, escape: str) -> Callable[[str], bool]:
-    """Return a function that matches a text against a LIKE pattern."""
-    pieces, characters = [], iter(pattern)
+@functools.lru_cache(1 << 10)
+def like_matcher(pattern: str, escape: str, fold: Callable[[str], str] = str) -> Callable[[str], bool]:
+    """Return the function that matches texts against a LIKE pattern, whose letters `fold` changes as those of the texts
+    are. An escape character at its end stands for itself."""
+    pieces, characters = list[str](), iter(pattern)
     for character in characters:
-        if character == escape:
-            pieces.append(re.escape(next(characters, escape)))
+        if character in "%_" and character != escape:
+            pieces.append(character)
         else:
-            pieces.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
-    regexp = re.compile("".join(pieces), re.DOTALL)
-    return lambda text: regexp.fullmatch(text) is not None
+            pieces.append("\\" + fold(next(characters, escape) if character == escape else character))
+    literal = "".join(piece[1:] for piece in pieces)
+    wildcards = "".join(piece if piece in ("%", "_") else "." for piece in pieces)
+    if not wildcards.strip("."):
+        return lambda text: text == literal
+    if wildcards.rstrip("%").strip(".") == "":
+        return lambda text: text.startswith(literal)
+    if wildcards.strip("%").strip(".") == "":
+        at_end = not wildcards.endswith("%")
+        return (lambda text: text.endswith(literal)) if at_end else (lambda text: literal in text)
+    regexp = "".join({"%": ".*", "_": "."}.get(piece) or re.escape(piece[1:]) for piece in pieces)
+    matches = re.compile(regexp, re.DOTALL).fullmatch
+    return lambda text: matches(text) is not None

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.tidb.collations import has_weights, sort_keys
-from simulator.tidb.expressions.texts import collation_key, fold_case, like_matcher
+from simulator.tidb.expressions.texts import collation_key, fold_case
+from simulator.tidb.functions.texts import like_matcher
 from simulator.tidb.model.types import COLLATIONS
 
 TEXTS = st.text(st.sampled_from("aAäßsS b%_\\\0é\u0301文😀") | st.characters(exclude_categories=["Cs"]), max_size=6)
