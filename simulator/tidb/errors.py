@@ -35,7 +35,6 @@ ERRORS = dict(_read_errors())
 
 
 def sql_error(number: int, *values: object) -> SqlError:
-    """Return the error of a number with its text about these values."""
     state, text = ERRORS[number]
     return SqlError(number, state, text.format(*values))
 

@@ -52,7 +52,6 @@ def datums(kind: str, body: pa.Array) -> pa.StructArray:
 
 
 def datums_of(cells: Iterable[Datum | None]) -> pa.StructArray:
-    """Return an array of datums."""
     cells = list(cells)
     kinds = pa.array([cell and cell.kind for cell in cells], pa.string())
     body = pa.array([None if cell is None else cell.body for cell in cells], pa.binary())

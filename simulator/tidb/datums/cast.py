@@ -32,7 +32,7 @@ from simulator.tidb.datums import (
     times,
     truncated_value,
 )
-from simulator.tidb.datums.numbers import IntegerRange, cast_decimal, cast_float, signed, unsigned
+from simulator.tidb.datums.numbers import IntegerRange, cast_decimal, cast_float, cast_integer
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import UNSIGNED_BIGINT, ColumnType, bounds, family, is_binary, mysql_type
 from simulator.tidb.values.conversion import insert_text, usual_text
@@ -57,7 +57,6 @@ def cast_value(type: ColumnType, column: str, datum: Datum, mode: Mode) -> Cast:
 
 def _cast(type: ColumnType, kind: str, datum: Datum, mode: Mode) -> tuple[str | None, CastProblem | None]:
     if kind == "integer":
-        cast_integer = unsigned if type.unsigned else signed
         number, problem = cast_integer(datum, IntegerRange(*bounds(type), type), mode.lenient)
         return str(number), problem
     if kind == "decimal":

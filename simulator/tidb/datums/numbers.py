@@ -107,86 +107,73 @@ class IntegerRange(NamedTuple):
         return (self.low if number < self.low else self.high), problem or overflows(number, self.type)
 
 
-def signed(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, CastProblem | None]:
-    """Cast a datum to a signed integer (pkg/types/datum.go, toSignedInteger)."""
-    kind, problem = datum.kind, None
+def cast_integer(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, CastProblem | None]:
+    """Cast a datum to an integer (pkg/types/datum.go, toSignedInteger, convertToUint)."""
+    kind, is_signed = datum.kind, into.low < 0
     if kind in ("double", "float"):
-        return _within_float(float_value(datum), into)
+        return _of_float(float_value(datum), into)
     if kind in ("enum", "set"):
-        return _within_float(float(number_of_members(datum)), into)
+        return _of_float(float(number_of_members(datum)), into)
     if kind == "json":
         return json_integer(datum, into, lenient)
     if kind in ("int", "uint"):
-        number = int(datum.body)
-    elif kind in ("literal", "bit"):
+        return into.nearest(int(datum.body))
+    if kind in ("literal", "bit"):
         number, problem = literal_number(datum.body)
         if problem and not lenient:
-            return 0, problem
-    elif kind == "decimal":
-        number = int(Decimal(datum.body.decode()).quantize(Decimal(1), ROUND_HALF_UP, WIDE))
-        if not LEAST <= number <= MOST:
-            number, problem = min(max(number, LEAST), MOST), overflow("%s", "%s")
-    elif kind == "time":
-        number = int(clock_number(round_duration(datum.body.decode(), 0)))
-    elif kind in ("date", "datetime", "timestamp"):
-        moment = parse_stored_moment(datum.body.decode()).rounded(0)
-        if moment is None:
-            return 0, truncated_value("time", datum.body.decode())
-        number = int(moment_number(moment, kind == "date"))
-    else:
-        number, problem = text_integer(datum.body.decode("utf-8", "replace"), lenient)
-    return into.nearest(number, problem)
+            return 0 if is_signed else number, problem
+        return into.nearest(number, problem)
+    if kind == "decimal":
+        return (_signed_decimal if is_signed else _unsigned_decimal)(datum.body.decode(), into)
+    if kind in ("time", "date", "datetime", "timestamp"):
+        return (_signed_time if is_signed else _unsigned_time)(datum, into)
+    number, problem = text_integer(datum.body.decode("utf-8", "replace"), lenient, not is_signed)
+    return into.nearest(number, None if number > into.high and not is_signed else problem)
 
 
-def unsigned(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, CastProblem | None]:
-    """Cast a datum to an unsigned integer (convertToUint)."""
-    kind, problem = datum.kind, None
-    if kind in ("double", "float"):
-        return _unsigned_float(float_value(datum), into)
-    if kind in ("enum", "set"):
-        return _unsigned_float(float(number_of_members(datum)), into)
-    if kind == "json":
-        return json_integer(datum, into, lenient)
-    if kind in ("int", "uint"):
-        number = int(datum.body)
-    elif kind in ("literal", "bit"):
-        number, problem = literal_number(datum.body)
-        if problem and not lenient:
-            return number, problem
-    elif kind == "decimal":
-        return _unsigned_decimal(datum.body.decode(), into)
-    elif kind in ("time", "date", "datetime", "timestamp"):
-        number_text = f"{Decimal(time_number(datum)).quantize(Decimal(1), ROUND_HALF_UP, WIDE):f}"
-        if kind == "time":
-            return _unsigned_decimal(number_text, into)
-        number = int(number_text)
-    else:
-        number, problem = text_integer(datum.body.decode("utf-8", "replace"), lenient, unsigned=True)
-        return into.nearest(number, None if number > into.high else problem)
-    return into.nearest(number, problem)
-
-
-def _within_float(number: float, into: IntegerRange) -> tuple[int, CastProblem | None]:
-    """Convert a float to a signed integer, half to even (ConvertFloatToInt)."""
-    number = _even(number)
-    if number < float(into.low):
+def _of_float(number: float, into: IntegerRange) -> tuple[int, CastProblem | None]:
+    """Convert a float to an integer, half to even (ConvertFloatToInt, ConvertFloatToUint)."""
+    number = float(round(number)) if abs(number) < 2.0**53 else number
+    if number < into.low:
         return into.low, overflows(go_float(number), into.type)
-    if number >= float(into.high):
+    if into.low and number >= float(into.high):
         return into.high, None if number == float(into.high) else overflows(go_float(number), into.type)
-    return int(number), None
-
-
-def _unsigned_float(number: float, into: IntegerRange) -> tuple[int, CastProblem | None]:
-    number = _even(number)
-    if number < 0:
-        return 0, overflows(go_float(number), into.type)
     if number <= into.high and number < 2.0**64:
         return int(number), None
     return into.high, overflows(go_float(number), into.type)
 
 
-def _even(number: float) -> float:
-    return float(round(number)) if abs(number) < 2.0**53 else number
+def _signed_decimal(shown: str, into: IntegerRange) -> tuple[int, CastProblem | None]:
+    number = _whole(shown)
+    nearest = min(max(number, LEAST), MOST)
+    return into.nearest(nearest, None if nearest == number else TOO_LARGE)
+
+
+def _unsigned_decimal(shown: str, into: IntegerRange) -> tuple[int, CastProblem | None]:
+    """Convert a decimal to an unsigned integer. A negative one is too small (convertDecimalStrToUint)."""
+    if shown.startswith("-"):
+        return 0, overflows(shown, into.type)
+    number = _whole(shown)
+    return into.nearest(number, overflows(shown, into.type) if number > into.high else None)
+
+
+def _whole(shown: str) -> int:
+    return int(Decimal(shown).quantize(Decimal(1), ROUND_HALF_UP, WIDE))
+
+
+def _signed_time(datum: Datum, into: IntegerRange) -> tuple[int, CastProblem | None]:
+    text = datum.body.decode()
+    if datum.kind == "time":
+        return into.nearest(int(clock_number(round_duration(text, 0))))
+    moment = parse_stored_moment(text).rounded(0)
+    if moment is None:
+        return 0, truncated_value("time", text)
+    return into.nearest(int(moment_number(moment, datum.kind == "date")))
+
+
+def _unsigned_time(datum: Datum, into: IntegerRange) -> tuple[int, CastProblem | None]:
+    shown = f"{Decimal(time_number(datum)).quantize(Decimal(1), ROUND_HALF_UP, WIDE):f}"
+    return _unsigned_decimal(shown, into) if datum.kind == "time" else into.nearest(int(shown))
 
 
 def go_float(number: float) -> str:
@@ -205,14 +192,6 @@ def time_number(datum: Datum) -> str:
     )
 
 
-def _unsigned_decimal(shown: str, into: IntegerRange) -> tuple[int, CastProblem | None]:
-    """Convert a decimal to an unsigned integer. A negative one is too small (convertDecimalStrToUint)."""
-    if shown.startswith("-"):
-        return 0, overflows(shown, into.type)
-    number = int(Decimal(shown).quantize(Decimal(1), ROUND_HALF_UP, WIDE))
-    return into.nearest(number, overflows(shown, into.type) if number > into.high else None)
-
-
 def json_integer(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, CastProblem | None]:
     """Convert JSON to an integer (ConvertJSONToInt)."""
     shown = datum.body.decode()
@@ -224,7 +203,7 @@ def json_integer(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, 
     if isinstance(value, str):
         return text_integer(value, lenient, unsigned=len(value) < 2 or value[0] != "-")
     if isinstance(value, float):
-        return _within_float(value, into) if into.low else _unsigned_float(value, into)
+        return _of_float(value, into)
     return into.nearest(value)
 
 

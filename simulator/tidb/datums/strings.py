@@ -14,7 +14,7 @@ import pyarrow as pa
 from simulator.columns.cells import escaped, unescaped
 from simulator.tidb.collations import sort_keys
 from simulator.tidb.datums import TRUNCATED, CastProblem, Datum, Mode, datum_text, float_value, other_problem, too_long
-from simulator.tidb.datums.numbers import MOST_UNSIGNED, IntegerRange, literal_number, unsigned
+from simulator.tidb.datums.numbers import MOST_UNSIGNED, IntegerRange, cast_integer, literal_number
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.documents import normal_json
 from simulator.tidb.values.durations import duration_micros, duration_text
@@ -177,7 +177,7 @@ def cast_enum(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastP
         if place is not None:
             return type.elements[place], None
     else:
-        number, problem = unsigned(datum, IntegerRange(0, 65535, type), lenient)
+        number, problem = cast_integer(datum, IntegerRange(0, 65535, type), lenient)
         number = 0 if problem and not (lenient and problem.name == "wrong value") else number
     if number is None or not 0 < number <= len(type.elements):
         return "", TRUNCATED
@@ -195,7 +195,7 @@ def cast_set(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastPr
             return _joined(type, {place for place in places if place is not None}), None
         bits = _whole_number(name)
     else:
-        bits, problem = unsigned(datum, IntegerRange(0, MOST_UNSIGNED, type), lenient)
+        bits, problem = cast_integer(datum, IntegerRange(0, MOST_UNSIGNED, type), lenient)
         if problem and not (lenient and problem.name == "wrong value"):
             return "", TRUNCATED
     if bits is None or bits >> len(type.elements):
@@ -244,7 +244,7 @@ def cast_bit(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastPr
     elif datum.kind == "int":
         number, problem = int(datum.body) % 2**64, None
     else:
-        number, problem = unsigned(datum, IntegerRange(0, MOST_UNSIGNED, type), lenient)
+        number, problem = cast_integer(datum, IntegerRange(0, MOST_UNSIGNED, type), lenient)
     if number >> length:
         return str(2**length - 1), too_long(length, 0)._replace(text=f"Data Too Long, field len {length}")
     return str(number), problem

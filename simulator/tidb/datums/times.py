@@ -17,7 +17,7 @@ from simulator.tidb.datums import (
     other_problem,
     truncated_value,
 )
-from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, IntegerRange, json_integer, signed, text_integer
+from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, IntegerRange, cast_integer, json_integer, text_integer
 from simulator.tidb.model.types import BIGINT, ColumnType
 from simulator.tidb.values.durations import LONGEST, duration_micros, duration_text, round_duration, text_duration
 from simulator.tidb.values.moments import (
@@ -156,7 +156,7 @@ def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, C
         micros = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.micros
         return round_duration(duration_text(micros, moment.digits), digits), None
     if kind in ("int", "uint", "decimal", "double", "float"):
-        number, problem = signed(datum, BIGINTS, mode.lenient)
+        number, problem = cast_integer(datum, BIGINTS, mode.lenient)
         if problem:
             return None, problem
         if MOST_CLOCK < number < LEAST_LONG_NUMBER:
@@ -194,7 +194,7 @@ def cast_year(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str, CastProb
         if problem and not (mode.lenient and problem.name == "wrong value"):
             return "0", problem
     else:
-        year, problem = signed(datum, BIGINTS, mode.lenient)
+        year, problem = cast_integer(datum, BIGINTS, mode.lenient)
         if problem:
             return "0", inconvertible(datum, type)
     if not year and not zero:

@@ -243,14 +243,12 @@ def list_members(partition: Partition) -> str:
 
 
 def create_view_text(view: ViewInfo, quote: Quote = quote_name) -> str:
-    """Return SHOW CREATE VIEW."""
     columns = ", ".join(map(quote, view.columns))
     head = f"CREATE ALGORITHM=UNDEFINED DEFINER={quote('root')}@{quote('%')} SQL SECURITY DEFINER"
     return f"{head} VIEW {quote(view.name)} ({columns}) AS {view.query}"
 
 
 def create_sequence_text(sequence: SequenceInfo, quote: Quote = quote_name) -> str:
-    """Return SHOW CREATE SEQUENCE."""
     limits = sequence_limits(sequence)
     numbers = (
         f"start with {limits.start} minvalue {limits.least} maxvalue {limits.most} increment by {limits.increment}"
@@ -261,7 +259,6 @@ def create_sequence_text(sequence: SequenceInfo, quote: Quote = quote_name) -> s
 
 
 def create_database_text(database: DatabaseInfo, if_not_exists: bool = False, quote: Quote = quote_name) -> str:
-    """Return SHOW CREATE DATABASE."""
     head = f"CREATE DATABASE {'IF NOT EXISTS ' * if_not_exists}{quote(database.name)}"
     other = database.collation != CHARSETS[database.charset][0]
     collation = f"COLLATE {database.collation} " * other

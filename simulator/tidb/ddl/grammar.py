@@ -280,7 +280,6 @@ def check_syntax(statement: syntax.Statement, release: Release) -> None:
 
 
 def soft_delete_options(statement: syntax.Statement) -> Iterator[syntax.TableOption]:
-    """Yield the options of soft deletes of a statement."""
     options: list[syntax.TableOption] = []
     if isinstance(statement, syntax.CreateDatabase | syntax.AlterDatabase | syntax.CreateTable):
         options += statement.options
@@ -290,7 +289,6 @@ def soft_delete_options(statement: syntax.Statement) -> Iterator[syntax.TableOpt
 
 
 def _keys(statement: syntax.Statement) -> Iterator[syntax.KeyDefinition]:
-    """Yield the keys that a statement defines."""
     if isinstance(statement, syntax.CreateTable):
         yield from statement.keys
     if isinstance(statement, syntax.CreateIndex):
@@ -301,7 +299,6 @@ def _keys(statement: syntax.Statement) -> Iterator[syntax.KeyDefinition]:
 
 
 def _columns(statement: syntax.Statement) -> Iterator[syntax.ColumnDefinition]:
-    """Yield the columns that a statement defines."""
     if isinstance(statement, syntax.CreateTable):
         yield from statement.columns
     for spec in _specs(statement):

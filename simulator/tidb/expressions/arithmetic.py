@@ -256,7 +256,6 @@ def _quotient_scale(left: Expression, right: Expression, more_digits: int) -> in
 
 
 def negate(value: Expression) -> Expression:
-    """Return `-value`."""
     if value.kind == "null":
         return value
     number = as_number(value)

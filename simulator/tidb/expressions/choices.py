@@ -86,7 +86,6 @@ def _shown_scale(values: Sequence[Expression]) -> int | None:
 
 
 def convert_to(value: Expression, target: Expression) -> Evaluate:
-    """Convert the value to the type of another."""
     kind = target.kind
     if value.kind == "null":
         return NULL_VALUE

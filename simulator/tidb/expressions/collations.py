@@ -36,7 +36,6 @@ def charset_of(collation: str) -> str:
 
 
 def value_collation(value: Expression) -> DerivedCollation:
-    """Return the collation of one value."""
     if value.kind == "json":
         return DerivedCollation("utf8mb4_bin", IMPLICIT, False)
     if value.kind == "null":

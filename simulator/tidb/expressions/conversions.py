@@ -53,7 +53,6 @@ def converted(value: Expression, evaluate: Evaluate) -> Evaluate:
 
 
 def as_number(value: Expression) -> Expression:
-    """Return the value as a number."""
     if value.kind == "bool":
         return replace(integer(apply(int, value.evaluate)), constant=value.constant, is_constant=value.is_constant)
     if value.kind in NUMERIC_KINDS:

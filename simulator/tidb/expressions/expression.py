@@ -173,7 +173,6 @@ class Function:
     """Whether it has another value in each row, even of constants."""
 
     def takes(self, count: int) -> bool:
-        """Return whether it may have so many arguments."""
         return self.min_arguments <= count <= self.max_arguments
 
 
@@ -244,7 +243,6 @@ def apply_in_context(compute: Callable[..., Any], *parts: Evaluate) -> Evaluate:
 
 
 def display_name(value: Expression) -> str:
-    """Return the expression as an error shows it."""
     return value.display_name or ("Column#0" if value.constant is None else value.constant)
 
 

@@ -175,7 +175,6 @@ def _timestamp_difference(unit: Expression, start: Expression, end: Expression) 
 
 
 def _add_time(sign: int) -> Callable[[Expression, Expression], Expression]:
-    """Return ADDTIME or SUBTIME."""
 
     def added(base: Expression, amount: Expression) -> Expression:
         if amount.kind == "datetime" or base.kind == "null":
@@ -202,7 +201,6 @@ def _sum_of(compute: Callable[..., object], sign: int, start: Evaluate, kind: st
 
 
 def _time_difference(first: Expression, second: Expression) -> Expression:
-    """Return TIMEDIFF."""
     kinds = [value.kind if value.kind in (*MOMENT_KINDS, "time") else "string" for value in (first, second)]
     sides = [
         as_text(value) if kind == "string" else value.evaluate
@@ -317,7 +315,6 @@ def _from_unixtime(value: Expression, form: Expression | None = None) -> Express
 
 
 def _convert_tz(value: Expression, source: Expression, target: Expression) -> Expression:
-    """Return CONVERT_TZ."""
     if "null" in (value.kind, source.kind, target.kind):
         return null()
     result = call(time_conversions.convert_tz, moment_argument(value), as_text(source), as_text(target))

@@ -133,7 +133,6 @@ def _member_number(type: ColumnType, cell: Evaluate) -> Evaluate | None:
 
 @lru_cache(1 << 12)
 def literal_value(literal: Literal) -> Expression:
-    """Return the value of a literal."""
     kind, shown = literal.kind, literal.text
     if kind == "null":
         return null()
@@ -157,7 +156,6 @@ def _string_value(literal: Literal) -> Expression:
 
 
 def text_value(shown: str, collation: str = CONNECTION_COLLATION, is_binary: bool = False) -> Expression:
-    """Return a string literal."""
     return Expression(
         fixed(shown), "string", collation, constant=shown, is_constant=True, is_binary=is_binary, ascii=shown.isascii()
     )

@@ -112,7 +112,6 @@ def unify_bytes(left: Expression, right: Expression, collation: str) -> tuple[Ev
 
 
 def like(value: Expression, pattern: Expression, escape: str) -> Evaluate:
-    """Return `value LIKE pattern`."""
     collation = derive_collation("like", (value, pattern)).collation
     text, shown = unify_bytes(value, pattern, collation)
     fold = fold_case(collation)
@@ -123,7 +122,6 @@ def like(value: Expression, pattern: Expression, escape: str) -> Evaluate:
 
 
 def regexp(value: Expression, pattern: Expression) -> Evaluate:
-    """Return `value REGEXP pattern`."""
     ignores_case = not is_exact(derive_collation("regexp", (value, pattern)).collation)
     return call(lambda text, wanted: regexp_like(ignores_case, text, wanted, ""), as_text(value), as_text(pattern))
 

@@ -167,7 +167,6 @@ def _date(value: Expression) -> Expression:
 
 
 def _time(value: Expression) -> Expression:
-    """Return TIME."""
     if value.kind in ("time", "null"):
         return value
     clock = duration_argument(value) if value.kind == "datetime" else call(time_of_text, as_text(value))

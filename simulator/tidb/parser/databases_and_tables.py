@@ -269,7 +269,6 @@ def parse_recover_table(cursor: Cursor) -> syntax.RecoverTable:
 
 
 def parse_flashback(cursor: Cursor) -> Flashback:
-    """Parse the rest of FLASHBACK."""
     if cursor.accept("CLUSTER"):
         timestamp, tso = parse_point_in_time(cursor)
         return syntax.FlashbackCluster(timestamp, tso)
@@ -342,7 +341,6 @@ def parse_cleanup_locks(cursor: Cursor) -> syntax.UnlockTables:
 
 
 def parse_create_index(cursor: Cursor, kind: str) -> syntax.CreateIndex:
-    """Parse the rest of CREATE … INDEX."""
     at = cursor.next_token().start
     if_not_exists = cursor.accept("IF NOT EXISTS")
     name = cursor.name("the name of an index")
@@ -356,7 +354,6 @@ def parse_create_index(cursor: Cursor, kind: str) -> syntax.CreateIndex:
 
 
 def parse_drop_index(cursor: Cursor, hypothetical: bool = False) -> syntax.DropIndex:
-    """Parse the rest of DROP INDEX."""
     if_exists = cursor.accept("IF EXISTS")
     name = cursor.name("the name of an index")
     cursor.expect("ON")

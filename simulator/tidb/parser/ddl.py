@@ -33,7 +33,6 @@ from simulator.tidb.syntax.definitions import Statement
 
 
 def parse_create_view(cursor: Cursor) -> syntax.CreateView:
-    """Parse a whole CREATE VIEW statement."""
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR REPLACE")
     algorithm = parse_view_setting(cursor, "ALGORITHM", "UNDEFINED", "MERGE", "TEMPTABLE", sign="=")
@@ -196,7 +195,6 @@ POLICY_TEXTS = tuple(
 
 
 def parse_placement_policy(cursor: Cursor, verb: str, or_replace: bool = False) -> syntax.PlacementPolicy:
-    """Parse the rest of CREATE, ALTER or DROP PLACEMENT POLICY."""
     exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
     name = cursor.name("the name of a placement policy")
     options = () if verb == "DROP" else parse_policy_options(cursor)

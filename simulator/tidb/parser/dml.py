@@ -136,7 +136,6 @@ def parse_delete(cursor: Cursor, common: ParsedWith | None = None) -> syntax.Del
 
 
 def parse_recover_values(cursor: Cursor) -> syntax.RecoverValues:
-    """Parse the rest of RECOVER VALUES."""
     cursor.expect("FROM")
     source = syntax.TableSource(_parse_delete_target(cursor))
     return syntax.RecoverValues(source, cursor.grammar.expression(cursor) if cursor.accept("WHERE") else None)

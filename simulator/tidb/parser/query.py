@@ -170,7 +170,6 @@ def _restore_operand(operand: ParsedSelect | ParsedOperation | ParsedOperand) ->
 
 
 def query_tree(query: ParsedSelect | ParsedOperation | ParsedOperand) -> syntax.QueryTree:
-    """Return the tree of a query."""
     if isinstance(query, ParsedOperand):
         return query_tree(query.query)
     tree = query.tree if isinstance(query, ParsedSelect) else _operation_tree(query)

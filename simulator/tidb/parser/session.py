@@ -271,7 +271,6 @@ OBJECTS = ("TABLE", "VIEW", "SEQUENCE")
 
 
 def parse_show(cursor: Cursor) -> syntax.SessionStatement:
-    """Parse the rest of SHOW."""
     if cursor.accept("CREATE"):
         return _parse_create(cursor)
     if cursor.accept("COUNT ( * )"):
@@ -323,7 +322,6 @@ def _parse_of_table(cursor: Cursor) -> syntax.SessionStatement:
 
 
 def parse_admin_show(cursor: Cursor) -> syntax.SessionStatement:
-    """Parse the rest of ADMIN SHOW DDL."""
     if not cursor.accept("JOBS"):
         return parse_ignored(cursor, "SHOW")
     limit = cursor.integer() if cursor.kind() == "number" else None

@@ -61,7 +61,6 @@ def source_tree(join: ParsedSource | ParsedJoin) -> syntax.Source:
 
 
 def tables_of(join: ParsedSource | ParsedJoin | None) -> tuple[syntax.TableSource, ...]:
-    """Return the tables of a list of sources."""
     if isinstance(join, ParsedJoin):
         return (*tables_of(join.left), *tables_of(join.right))
     return (join.tree,) if join is not None and isinstance(join.tree, syntax.TableSource) else ()

@@ -354,7 +354,6 @@ UNITS = frozenset(("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MO
 
 
 def parse_unit(cursor: Cursor) -> Word:
-    """Parse a unit of time."""
     spelled = cursor.word()
     word = spelled.removeprefix("SQL_TSI_")
     if word not in UNITS or word != spelled and word in ("MICROSECOND", *COMPOUND):

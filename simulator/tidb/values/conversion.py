@@ -38,7 +38,6 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def date(text: pa.Array) -> pa.Array:
-    """Convert text to DATE."""
     usual = _usual(text, pa.date32(), "", "")
     return replace_unusual(
         text, usual, lambda odd: pc.utf8_slice_codeunits(_spelled(ColumnType("datetime"), odd), 0, 10)

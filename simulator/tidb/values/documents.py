@@ -47,7 +47,6 @@ _SPECIAL = r"[\\\x{2028}\x{2029}]|[0-9][eE]|\.(0+([^0-9]|$)|0000|9999)|(^|[^0-9.
 
 
 def document(text: pa.Array) -> pa.Array:
-    """Convert text to JSON."""
     usual = pc.invert(pc.match_substring_regex(text, _SPECIAL))
     documents = map_distinct(null_unless(usual, text), partial(_printed, print=_PRINTER.encode))
     return replace_unusual(text, usual, lambda odd: map_distinct(odd, normal_json), documents)

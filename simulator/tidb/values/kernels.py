@@ -75,7 +75,6 @@ def contains_character(cells: pa.Array, character: str) -> bool:
 
 
 def latin1_text(bytes: pa.Array) -> pa.Array:
-    """Decode bytes as Latin-1."""
     data, offsets = buffers(bytes)
     wide = np.flatnonzero(data >= 0x80)
     if not len(wide):
@@ -177,7 +176,6 @@ def whole(type: ColumnType, number: pa.Array) -> pa.Array:
 
 
 def floating(type: ColumnType, number: pa.Array) -> pa.Array:
-    """Convert floats to FLOAT or DOUBLE."""
     if type.decimal >= 0:
         number = _fixed(type, number.cast(pa.float64()))
     number = number.cast(pa.float32() if type.name == "float" else pa.float64())
@@ -275,7 +273,6 @@ def is_whole(kind: pa.DataType) -> bool:
 
 
 def decimal(type: ColumnType, text: pa.Array) -> pa.Array:
-    """Convert text to DECIMAL."""
     scale = max(type.decimal, 0)
     whole = type.length - scale
     before = f"(0|[1-9][0-9]{{0,{whole - 1}}})" if whole else "0"
