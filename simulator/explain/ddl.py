@@ -21,7 +21,7 @@ from simulator.run.plan.statements import (
     follow_jobs,
 )
 from simulator.sources.snapshots import FIRST_ID
-from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids

@@ -16,7 +16,7 @@ from simulator.limits import counted
 from simulator.reader.event_lines import as_text, quote_if_needed
 from simulator.releases import V8_5, Release
 from simulator.ticdc import table_info
-from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
 from simulator.ticdc.codecs.large_messages import file_uri
 from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 
 from simulator.errors import DdlError, UserError
 from simulator.releases import V8_5, Release
-from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
+from simulator.ticdc.changefeed import Changefeed, DispatchRule
 from simulator.ticdc.ddl import is_eligible
 from simulator.ticdc.dispatch import matching_rule, route, router
 from simulator.ticdc.dispatch.dispatchers import TS

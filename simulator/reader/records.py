@@ -25,8 +25,7 @@ from simulator.reader.decode.message_bytes import decode_base64
 from simulator.reader.events import RECORD_SCHEMA, record_batch
 from simulator.sinks.files import SCHEMAS
 from simulator.sinks.schema_registry import RegistrySchemas
-from simulator.ticdc.changefeed import parse_kafka_uri
-from simulator.ticdc.changefeed.model import Kafka
+from simulator.ticdc.changefeed import Kafka, parse_kafka_uri
 from simulator.ticdc.changefeed.protocols import SPELLINGS
 
 if TYPE_CHECKING:

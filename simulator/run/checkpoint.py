@@ -27,8 +27,7 @@ from simulator.releases import Release, full_name
 from simulator.run.plan import Plan
 from simulator.sources.snapshots import CsvDialect, Snapshot
 from simulator.sources.snapshots.quoting import UTF8
-from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.changefeed.model import Kafka
+from simulator.ticdc.changefeed import Changefeed, Kafka
 from simulator.ticdc.dispatch.destinations import Destinations
 
 PIECE = 1 << 22

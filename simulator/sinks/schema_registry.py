@@ -19,7 +19,7 @@ from urllib.request import HTTPSHandler, Request, build_opener
 from simulator import limits
 from simulator.errors import DeliveryError, EncodeError, UserError, mask_secrets, uri_without_secrets
 from simulator.files import parse_error_reason
-from simulator.ticdc.changefeed.model import Tls
+from simulator.ticdc.changefeed import Tls
 
 CODE = "CDC:ErrAvroSchemaAPIError"
 ACCEPT = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from simulator.releases import Release
-from simulator.ticdc.changefeed.model import Storage
+from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import DdlEvent, TableInfo
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.tidb.ddl import Action

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from simulator.errors import ChangefeedError, UserError
 from simulator.releases import V8_5, Release
-from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.dispatch import Router, router
 from simulator.ticdc.filters import TableFilter, table_filter
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters

@@ -17,8 +17,7 @@ from simulator.errors import UserError
 from simulator.explain.change import parse_row_change, parse_value
 from simulator.explain.row import RowExplained, explain_row, row_as_dict, row_lines
 from simulator.releases import V8_5, Release, find
-from simulator.ticdc.changefeed import load
-from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
+from simulator.ticdc.changefeed import Changefeed, DispatchRule, Kafka, load
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Column

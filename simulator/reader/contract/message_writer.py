@@ -25,7 +25,7 @@ from simulator.reader.decode.row_images import ZERO_TEXTS, row_images, with_cell
 from simulator.reader.events import UNKNOWN_CELL, Layout, record_batch
 from simulator.releases import Release
 from simulator.ticdc import table_info
-from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids, with_schema_ids
 from simulator.ticdc.mounter import later_columns, untyped_cell

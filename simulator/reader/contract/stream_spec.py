@@ -24,7 +24,7 @@ from simulator.reader.contract.message_writer import MessageWriter
 from simulator.reader.truth_metadata import ExpectedStatement
 from simulator.releases import RELEASES, V8_5, Release
 from simulator.sinks.external_storage import read_claim_check
-from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD

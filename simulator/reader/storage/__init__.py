@@ -17,8 +17,7 @@ from itertools import groupby
 from pathlib import Path
 
 from simulator.releases import Release
-from simulator.ticdc.changefeed import STORAGE_SCHEMES
-from simulator.ticdc.changefeed.model import Storage
+from simulator.ticdc.changefeed import STORAGE_SCHEMES, Storage
 from simulator.ticdc.cloud_storage import METADATA, data_name, index_path
 
 DAMAGED, MISSING = "file-damaged", "file-missing"

@@ -8,7 +8,7 @@ compile their matchers and topics.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import Field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,24 +17,118 @@ from simulator.files import read_text
 from simulator.releases import V8_5, Release
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.ticdc.changefeed import encoder, kafka, rejections, storage
+from simulator.ticdc.changefeed.kafka import Kafka, Sasl, Tls
 from simulator.ticdc.changefeed.keys import DISPATCHERS, STORAGE_SCHEMES, Value, key
-from simulator.ticdc.changefeed.model import (
-    Changefeed,
-    ColumnSelector,
-    DispatchRule,
-    EventFilter,
-    Kafka,
-    Sasl,
-    Storage,
-    Tls,
-)
 from simulator.ticdc.changefeed.rejections import filter_rows, rows
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings, parse_uri, typed_parameters, without_parameters
+from simulator.ticdc.changefeed.storage import Storage
 from simulator.ticdc.changefeed.toml_file import parse_file
-from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.tidb.system_variables import READING_MODES, mode_flags
 
 SCHEMES = ("kafka", "kafka+ssl")
+
+
+@dataclass(frozen=True)
+class DispatchRule:
+    """One entry of `[sink] dispatchers`, as written."""
+
+    matcher: tuple[str, ...]
+    """Table-filter rules; matched case-insensitively unless `case-sensitive`."""
+
+    partition: str = ""
+    """Dispatcher in TiCDC's spelling; empty means `default`."""
+
+    index: str = ""
+    columns: tuple[str, ...] = ()
+    topic: str = ""
+    """Topic name or expression; empty means the default topic."""
+
+    target_schema: str = ""
+    """The schema in messages: literal text, `{schema}` and `{table}`; empty keeps the table's own."""
+
+    target_table: str = ""
+
+
+@dataclass(frozen=True)
+class ColumnSelector:
+    """One entry of `[sink] column-selectors`, as written."""
+
+    matcher: tuple[str, ...] = ()
+    """Table-filter rules; matched case-insensitively unless `case-sensitive`."""
+
+    columns: tuple[str, ...] = ()
+    """Column-filter rules, in any letter case; the last that matches decides."""
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """One entry of `[[filter.event-filters]]`, as written."""
+
+    matcher: tuple[str, ...] = ()
+    ignore_event: tuple[str, ...] = ()
+    ignore_sql: tuple[str, ...] = ()
+    ignore_insert_value_expr: str = ""
+    ignore_update_new_value_expr: str = ""
+    ignore_update_old_value_expr: str = ""
+    ignore_delete_value_expr: str = ""
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """All SQL expressions of the entry, in the order in which TiCDC evaluates them."""
+        expressions = (
+            self.ignore_insert_value_expr,
+            self.ignore_update_old_value_expr,
+            self.ignore_update_new_value_expr,
+            self.ignore_delete_value_expr,
+        )
+        return tuple(filter(None, expressions))
+
+
+@dataclass(frozen=True)
+class Changefeed:
+    """A changefeed that TiCDC accepts and the simulator supports."""
+
+    scheme: str
+    """`kafka`, `kafka+ssl`, or that of a storage: `file`, `s3`, …"""
+
+    topic: str
+    """The default topic; a storage has one topic, whose partitions are the sink's workers."""
+
+    codec: CodecOptions
+    kafka: Kafka
+    case_sensitive: bool = False
+    force_replicate: bool = False
+    active_active: bool = False
+    """`enable-active-active`: tables have ACTIVE_ACTIVE, and rows are sent as they are stored."""
+
+    rules: tuple[str, ...] = ("*.*",)
+    """`[filter] rules`."""
+
+    ignore_txn_start_ts: tuple[int, ...] = ()
+    event_filters: tuple[EventFilter, ...] = ()
+    sql_mode: frozenset[str] = frozenset()
+    """The modes of `sql-mode`, in releases that read DDL by it."""
+
+    dispatchers: tuple[DispatchRule, ...] = ()
+    column_selectors: tuple[ColumnSelector, ...] = ()
+    output_raw_change_event: bool = False
+    """Whether an UPDATE of a key stays one event (`[sink.kafka-config] output-raw-change-event`)."""
+
+    warnings: tuple[str, ...] = ()
+    """One line each: unknown keys, keys without effect, conflicts between URI and file."""
+
+    storage: Storage | None = None
+    """The settings of a storage sink; None for Kafka."""
+
+    sink_uri: str = field(default="", compare=False, repr=False)
+    """The sink-uri as written; `config` is the text of the file."""
+
+    config: str = field(default="", compare=False, repr=False)
+
+    def checkpoint_interval_ms(self, resolved_interval_ms: int) -> int:
+        """Return the simulated time between checkpoints: those of a storage wait for its files."""
+        return max(resolved_interval_ms, self.storage.flush_interval_ms) if self.storage else resolved_interval_ms
 
 
 def load(

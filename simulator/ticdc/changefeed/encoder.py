@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import Release, option_names, releases_with
 from simulator.ticdc.changefeed import kafka, protocols, storage
+from simulator.ticdc.changefeed.kafka import Kafka
 from simulator.ticdc.changefeed.keys import FORCE_REPLICATE, GLUE
-from simulator.ticdc.changefeed.model import Kafka
 from simulator.ticdc.changefeed.protocols import codec_config_error, protocol_or_none
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS, CodecOptions

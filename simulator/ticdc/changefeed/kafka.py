@@ -9,7 +9,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from simulator import limits
@@ -17,12 +17,106 @@ from simulator.errors import ChangefeedError, uri_without_secrets
 from simulator.releases import Release
 from simulator.ticdc.changefeed import toml_file
 from simulator.ticdc.changefeed.keys import OAUTH, SASL
-from simulator.ticdc.changefeed.model import Kafka, Sasl, Tls
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 
 INVALID = "CDC:ErrKafkaInvalidConfig"
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 TIMEOUT = "10s"
+
+
+@dataclass(frozen=True)
+class Sasl:
+    """SASL settings; an empty `mechanism` means that SASL is off."""
+
+    mechanism: str = ""
+    """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."""
+
+    user: str = ""
+    password: str = field(default="", repr=False)
+    gssapi_service_name: str = ""
+    oauth_client_id: str = ""
+    oauth_client_secret: str = field(default="", repr=False)
+    """Decoded from the base64 of the file."""
+
+    oauth_token_url: str = ""
+    oauth_scopes: tuple[str, ...] = ()
+    oauth_grant_type: str = "client_credentials"
+    oauth_audience: str = ""
+
+
+@dataclass(frozen=True)
+class Tls:
+    """TLS settings; without files the operating system's certificates are trusted."""
+
+    enabled: bool = False
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    insecure_skip_verify: bool = False
+    asked_by: str = ""
+    """The settings that request TLS although it is off and enable-tls=false is not written."""
+
+
+@dataclass(frozen=True)
+class Kafka:
+    """Kafka's address and the settings of its client."""
+
+    brokers: tuple[str, ...]
+    """`host:port` of each broker."""
+
+    partition_num: int | None = None
+    """The configured number. None uses all partitions of the topic, or creates it with `new_topic_partitions`."""
+
+    replication_factor: int = 1
+    auto_create_topic: bool = True
+    required_acks: int = -1
+    compression: str = "none"
+    """none, gzip, snappy, lz4 or zstd."""
+
+    client_id: str = "TiCDC_producer_127.0.0.1_8300_default_ticdc-sim"
+    dial_timeout: float = 10.0
+    """Seconds, as the other timeouts."""
+
+    write_timeout: float = 10.0
+    read_timeout: float = 10.0
+    sasl: Sasl = Sasl()
+    tls: Tls = Tls()
+    new_topic_partitions: int = 3
+    """Partitions of a topic that TiCDC creates without `partition-num`."""
+
+    partition_num_limits: bool = True
+    """Whether a default topic with more partitions than `partition-num` is used up to that number."""
+
+    topic_limit: str = "lowers"
+    """What happens if a topic accepts less than max-message-bytes, as in `Codec.topic_limit`."""
+
+    topic_limit_margin: int = 128
+    """How many bytes max-message-bytes stays below the topic's limit."""
+
+    checks_insync_replicas: str = "all"
+    """For which topics a replication-factor below min.insync.replicas is refused: `all`, `created` or `none`."""
+
+    one_error_code: bool = False
+    """Whether TiCDC has one code for all invalid Kafka settings, and one for all refusals by brokers."""
+
+    @property
+    def partitions(self) -> int:
+        """Partitions of a topic that does not exist yet."""
+        return self.partition_num or self.new_topic_partitions
+
+    def partition_count(self, number: int | None, actual: int, topic: str = "") -> int:
+        """Return how many partitions to use of a topic that has `actual`: the first `number`, or all.
+
+        Raise ChangefeedError if there are fewer than `number` (`SetPartitionNum`, tiflow v8.5.3
+        pkg/sink/kafka/options.go).
+        """
+        if number is not None and number > actual:
+            text = (
+                f"the number of partition ({number}) specified in sink-uri is more than that of actual topic ({actual})"
+            )
+            code = "CDC:ErrKafkaInvalidConfig" if self.one_error_code else "CDC:ErrKafkaInvalidPartitionNum"
+            raise ChangefeedError(text + (f": {topic}" if topic else ""), code)
+        return (number or actual) if self.partition_num_limits else actual
 
 
 def topic(settings: ChangefeedSettings) -> str:

@@ -6,11 +6,12 @@ Sources: tiflow v8.0.0: pkg/config/sink.go validateAndAdjust, pkg/sink/cloudstor
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from simulator.errors import ChangefeedError
 from simulator.ticdc.changefeed import toml_file
+from simulator.ticdc.changefeed.kafka import Kafka
 from simulator.ticdc.changefeed.keys import DATABASE, STORAGE, STORAGE_SCHEMES
-from simulator.ticdc.changefeed.model import Kafka, Storage
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 from simulator.ticdc.codecs.codec_options import CsvOptions
 
@@ -26,6 +27,33 @@ SEPARATORS = ("none", "year", "month", "day")
 MAX_WORKERS = 512
 MOST_FLUSH_MS, MOST_FILE_SIZE = 600_000, 512 << 20
 INDEX_WIDTHS = (6, 20)
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The settings of a storage sink."""
+
+    uri: str = field(repr=False)
+    """The sink-uri as written."""
+
+    worker_count: int = 16
+    flush_interval_ms: int = 5000
+    """Simulated time between the flushes of all files, and so between checkpoints."""
+
+    file_size: int = 64 << 20
+    """The bytes from which on a file is flushed at once."""
+
+    date_separator: str = "day"
+    """`none`, `year`, `month` or `day`."""
+
+    enable_partition_separator: bool = True
+    file_index_width: int = 20
+    output_column_id: bool = False
+    dispatcher_names: bool = False
+    """Whether the names of files have the dispatcher of their rows."""
+
+    use_table_id_as_path: bool = False
+    """Whether directories have the ids of tables and partitions instead of names."""
 
 
 def is_storage(settings: ChangefeedSettings) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import V8_5, Release
-from simulator.ticdc.changefeed.model import Changefeed, ColumnSelector, DispatchRule
+from simulator.ticdc.changefeed import Changefeed, ColumnSelector, DispatchRule
 from simulator.ticdc.dispatch.destinations import topic_name, used_expression, validate_expression
 from simulator.ticdc.dispatch.dispatchers import (
     COLUMNS,

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from simulator.errors import ChangefeedError
 from simulator.releases import Release, option_names
 from simulator.ticdc import table_info
-from simulator.ticdc.changefeed.model import DispatchRule
+from simulator.ticdc.changefeed import DispatchRule
 from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.wire_numbers import value_text
 from simulator.tidb.model import types

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from simulator.errors import ChangefeedError, DdlError, did_you_mean
 from simulator.releases import Release
-from simulator.ticdc.changefeed.model import EventFilter
+from simulator.ticdc.changefeed import EventFilter
 from simulator.ticdc.filters import GoRegexp, GoRegexpError, TableFilter, compile_regexp, table_filter
 from simulator.tidb import syntax
 from simulator.tidb.ddl import Action

@@ -15,8 +15,7 @@ import pytest
 from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import RELEASES, Release
 from simulator.ticdc import changefeed, dispatch
-from simulator.ticdc.changefeed import keys, load
-from simulator.ticdc.changefeed.model import EventFilter
+from simulator.ticdc.changefeed import EventFilter, keys, load
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.ticdc.ddl import SEND, decide, is_sent
 from simulator.ticdc.ddl.events import JobEvent, job_events, sent_query

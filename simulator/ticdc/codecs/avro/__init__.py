@@ -49,7 +49,6 @@ from simulator.ticdc.codecs.row_changes import (
     typed_rows,
 )
 from simulator.ticdc.codecs.schema_registry import HEADER
-from simulator.tidb.model.table import Column
 from simulator.tso import LOGICAL_BITS
 
 DDL, CHECKPOINT, DELETE = b"\x01", b"\x02", b"\x03"
