@@ -35,7 +35,7 @@ from simulator.sinks.records import (
     ignore_waiting,
 )
 from simulator.ticdc.codecs import Schema
-from simulator.ticdc.codecs.binary import base64
+from simulator.ticdc.codecs.wire_text import base64
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

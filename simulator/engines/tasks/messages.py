@@ -49,10 +49,10 @@ from simulator.ticdc.codecs import (
     StoredFile,
     TableInfo,
 )
-from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.codec import KeyValue
 from simulator.ticdc.codecs.large_messages import decompress_column
 from simulator.ticdc.codecs.schema_registry import entry_with_ids, with_schema_ids
+from simulator.ticdc.codecs.wire_text import valid_utf8
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
 from simulator.ticdc.mounter import images_in_zone, without_marks, zone_of_rows

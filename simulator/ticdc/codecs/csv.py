@@ -34,12 +34,11 @@ from simulator.columns.row_image import Image
 from simulator.errors import EncodeError, NotSimulatedError
 from simulator.releases import Release, option_names
 from simulator.ticdc import table_info
-from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, CsvOptions
-from simulator.ticdc.codecs.json_text import decimal, join
 from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, OperationRows, RowChanges, encode_by_operation
 from simulator.ticdc.codecs.wire_numbers import percent_v_float, require_enum_members
+from simulator.ticdc.codecs.wire_text import base64, decimal, join
 from simulator.ticdc.mounter import UNTYPED, is_untyped, later_columns
 from simulator.tidb.collations import has_weights, padded, pads_spaces, sort_keys
 from simulator.tidb.keys import index_prefix

@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask, latin1
 from simulator.columns.row_image import Image, UncutCells
-from simulator.ticdc.codecs.binary import surrogate_escaped
-from simulator.ticdc.codecs.json_text import join, scatter
 from simulator.ticdc.codecs.wire_numbers import to_float64
+from simulator.ticdc.codecs.wire_text import join, scatter, surrogate_escaped
 from simulator.ticdc.mounter import UNTYPED, is_untyped
 from simulator.tidb.model.types import ColumnType, family, is_binary
 

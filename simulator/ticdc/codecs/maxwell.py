@@ -32,7 +32,6 @@ from simulator.errors import EncodeError, NotSimulatedError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import (
@@ -48,7 +47,6 @@ from simulator.ticdc.codecs.json_members import (
     unchanged,
     untyped_texts,
 )
-from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
 from simulator.ticdc.codecs.open_protocol import ddl as open_ddl
 from simulator.ticdc.codecs.row_changes import (
     DdlEvent,
@@ -60,6 +58,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
+from simulator.ticdc.codecs.wire_text import base64, decimal, escape, is_plain, join, quoted
 from simulator.ticdc.mounter import is_untyped, later_columns
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.ddl import Action

@@ -1,7 +1,7 @@
 """Input and output of codecs, as Arrow arrays: row changes, entries, messages, checksums.
 
 A row image is the TiDB text of each visible column in table order, joined by the byte 0xFF; 0xFE alone stands for
-NULL. Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column is represented as in `json_text`.
+NULL. Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column is represented as in `wire_text`.
 
 The checksum of a row is the CRC32 over the values of all columns that are not NULL, as TiDB's of version 0. A
 changefeed with `integrity-check-level = correctness` compares each row with the checksum that TiDB stored, and sends
@@ -27,9 +27,8 @@ from simulator.columns.row_image import Image, split
 from simulator.errors import NotSimulatedError
 from simulator.releases import Release
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.json_text import join, scatter
+from simulator.ticdc.codecs.wire_text import join, scatter, sent_bytes
 from simulator.ticdc.mounter import has_marks, has_zone, to_instants, without_marks
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table, visible_columns

@@ -31,7 +31,7 @@ from simulator.columns.cells import (
     surrogate_unescaped,
 )
 from simulator.errors import EncodeError
-from simulator.ticdc.codecs.json_text import decimal
+from simulator.ticdc.codecs.wire_text import decimal
 from simulator.tidb.model import types
 from simulator.tidb.model.types import ColumnType
 

@@ -22,8 +22,8 @@ from simulator.errors import ChangefeedError
 from simulator.releases import Release, option_names
 from simulator.ticdc import table_info
 from simulator.ticdc.changefeed import DispatchRule
-from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.wire_numbers import value_text
+from simulator.ticdc.codecs.wire_text import base64
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Index, Table, visible_columns
 

@@ -13,7 +13,7 @@ from support.codec_rows import LIMITED, parsed, rows
 from simulator.errors import EncodeError
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.ticdc.codecs.binary import valid_utf8
+from simulator.ticdc.codecs.wire_text import valid_utf8
 from simulator.tidb.ddl.table_definitions import create_table
 
 FLOATS = {

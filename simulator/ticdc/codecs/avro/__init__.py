@@ -34,7 +34,6 @@ from simulator.ticdc.codecs.avro.schemas import AvroField, union_branch, value_p
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.json_members import Piece
-from simulator.ticdc.codecs.json_text import decimal, join, quoted
 from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD, SizeLimit, apply_size_limit
 from simulator.ticdc.codecs.row_changes import (
     DdlEvent,
@@ -49,6 +48,7 @@ from simulator.ticdc.codecs.row_changes import (
     typed_rows,
 )
 from simulator.ticdc.codecs.schema_registry import HEADER
+from simulator.ticdc.codecs.wire_text import decimal, join, quoted
 from simulator.tso import LOGICAL_BITS
 
 DDL, CHECKPOINT, DELETE = b"\x01", b"\x02", b"\x03"

@@ -25,11 +25,10 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.avro.schemas import union_branch
-from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.json_members import Piece
-from simulator.ticdc.codecs.json_text import join, quoted
 from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, Schema, encode_by_operation
 from simulator.ticdc.codecs.schema_registry import HEADER
+from simulator.ticdc.codecs.wire_text import join, quoted, sent_bytes
 from simulator.ticdc.mounter import has_zone, to_instants
 from simulator.ticdc.table_info import handle_columns, visible_columns
 from simulator.tidb.model import types

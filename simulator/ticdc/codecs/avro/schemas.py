@@ -27,12 +27,11 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.debezium.schemas import clean_name, escaped_member
 from simulator.ticdc.codecs.json_members import Piece
-from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.wire_numbers import go_float
+from simulator.ticdc.codecs.wire_text import quoted, sent_bytes
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.ddl.defaults import stored_expression
 from simulator.tidb.model import types

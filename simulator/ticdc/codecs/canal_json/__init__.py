@@ -38,7 +38,6 @@ from simulator.ticdc.codecs.canal_json.columns import CanalColumn, canal_columns
 from simulator.ticdc.codecs.codec import ZERO_FAMILIES, Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.json_members import MaybeUntyped, Piece
-from simulator.ticdc.codecs.json_text import decimal, join, quoted
 from simulator.ticdc.codecs.large_messages import (
     RECORD_OVERHEAD,
     SizeLimit,
@@ -55,6 +54,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
+from simulator.ticdc.codecs.wire_text import decimal, join, quoted
 from simulator.ticdc.mounter import UNTYPED, is_untyped
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table

@@ -24,7 +24,6 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.binary import base64, surrogate_escaped
 from simulator.ticdc.codecs.json_members import (
     Converter,
     Escaping,
@@ -34,8 +33,8 @@ from simulator.ticdc.codecs.json_members import (
     unchanged,
     untyped_texts,
 )
-from simulator.ticdc.codecs.json_text import escape, is_plain, join, quoted
 from simulator.ticdc.codecs.row_changes import OperationRows
+from simulator.ticdc.codecs.wire_text import base64, escape, is_plain, join, quoted, surrogate_escaped
 from simulator.ticdc.mounter import UNTYPED, later_columns
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.collations import has_weights, padded, pads_spaces

@@ -41,7 +41,6 @@ from simulator.ticdc.codecs.debezium.schemas import has_extension, key_schema, n
 from simulator.ticdc.codecs.debezium.statements import CHANGES, ddl, watermark
 from simulator.ticdc.codecs.debezium.values import is_string, source_pieces, value_format
 from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, always_null
-from simulator.ticdc.codecs.json_text import decimal, join, raw_quoted
 from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD, compress, compress_entries, decompress
 from simulator.ticdc.codecs.row_changes import (
     EncodedRows,
@@ -50,6 +49,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_all_by_operation,
     refuse_older_rows,
 )
+from simulator.ticdc.codecs.wire_text import decimal, join, raw_quoted
 from simulator.ticdc.table_info import handle_columns, visible_columns
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType

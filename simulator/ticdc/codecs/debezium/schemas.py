@@ -17,8 +17,8 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.debezium.values import CLUSTER, MILLISECOND_DECIMALS, is_string, value_format
-from simulator.ticdc.codecs.json_text import raw_escape, raw_quoted
 from simulator.ticdc.codecs.wire_numbers import padded_float
+from simulator.ticdc.codecs.wire_text import raw_escape, raw_quoted
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.ddl.defaults import row_default, stored_value
 from simulator.tidb.model import types

@@ -16,7 +16,6 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.debezium.schemas import EVENT_FIELDS, Json, clean_name, has_extension, json_text, source
 from simulator.ticdc.codecs.debezium.values import CLUSTER, source_pieces
-from simulator.ticdc.codecs.json_text import raw_quoted
 from simulator.ticdc.codecs.large_messages import compress
 from simulator.ticdc.codecs.row_changes import DdlEvent
 from simulator.tidb.ddl import Action

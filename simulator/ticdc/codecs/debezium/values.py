@@ -24,10 +24,9 @@ from simulator.columns.cells import Bytes, Mask, fixed, latin1, stored_buffers
 from simulator.columns.row_image import restore_nulls
 from simulator.errors import EncodeError
 from simulator.releases import Release
-from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.json_members import Converter, Escaping, Piece, unchanged
-from simulator.ticdc.codecs.json_text import decimal, is_raw_plain, raw_escape, raw_quoted
 from simulator.ticdc.codecs.wire_numbers import padded_float
+from simulator.ticdc.codecs.wire_text import base64, decimal, is_raw_plain, raw_escape, raw_quoted
 from simulator.ticdc.mounter import to_instants
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column

@@ -36,7 +36,6 @@ from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release, option_names
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.binary import sent_bytes
 from simulator.ticdc.codecs.codec import KeyValue, Protocol
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.debezium import DEBEZIUM, OPERATIONS, once_a_transaction
@@ -52,7 +51,6 @@ from simulator.ticdc.codecs.debezium.values import CLUSTER, bit_bytes, number_fo
 from simulator.ticdc.codecs.debezium_avro import schemas
 from simulator.ticdc.codecs.debezium_avro.schemas import Connect, avro_text, source
 from simulator.ticdc.codecs.json_members import Piece
-from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import (
     STATEMENTS,
     DdlEvent,
@@ -64,6 +62,7 @@ from simulator.ticdc.codecs.row_changes import (
 )
 from simulator.ticdc.codecs.schema_registry import HEADER
 from simulator.ticdc.codecs.wire_numbers import long, string, to_float64
+from simulator.ticdc.codecs.wire_text import join, sent_bytes
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table, places_of

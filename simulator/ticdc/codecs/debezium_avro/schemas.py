@@ -16,7 +16,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.debezium.schemas import LOG_FIELDS, TICDC_FIELDS, clean_name, described_column, member
 from simulator.ticdc.codecs.debezium.values import CLUSTER
-from simulator.ticdc.codecs.json_text import quoted
+from simulator.ticdc.codecs.wire_text import quoted
 from simulator.ticdc.table_info import handle_columns, visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table

@@ -45,7 +45,6 @@ from simulator.ticdc.codecs.json_members import (
     object_pieces,
     partial_members,
 )
-from simulator.ticdc.codecs.json_text import decimal, join
 from simulator.ticdc.codecs.large_messages import RECORD_OVERHEAD, SizeLimit, apply_size_limit, compress
 from simulator.ticdc.codecs.open_protocol.columns import always_null, members, old_members, string
 from simulator.ticdc.codecs.row_changes import (
@@ -56,6 +55,7 @@ from simulator.ticdc.codecs.row_changes import (
     RowChanges,
     encode_by_operation,
 )
+from simulator.ticdc.codecs.wire_text import decimal, join
 from simulator.tidb.model import types
 
 

@@ -23,7 +23,6 @@ from simulator.releases import Release
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import Piece
-from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, RowChecksums, TableInfo, row_checksums
 from simulator.ticdc.codecs.simple.rows import (
     has_binary_flag,
@@ -45,6 +44,7 @@ from simulator.ticdc.codecs.simple.schemas import (
     type_name,
 )
 from simulator.ticdc.codecs.wire_numbers import floats, long, longs, sized, string
+from simulator.ticdc.codecs.wire_text import join
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table

@@ -24,7 +24,6 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.binary import base64, sent_bytes
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import (
     Converter,
@@ -35,8 +34,8 @@ from simulator.ticdc.codecs.json_members import (
     named_object,
     unchanged,
 )
-from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
 from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges, RowChecksums, row_checksums
+from simulator.ticdc.codecs.wire_text import base64, decimal, escape, is_plain, join, quoted, sent_bytes
 from simulator.ticdc.table_info import cached_by_columns, visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table, places_of

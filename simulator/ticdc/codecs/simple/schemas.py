@@ -12,7 +12,6 @@ from functools import partial
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.row_changes import DdlEvent, TableInfo
 from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.defaults import stored_expression, stored_value

@@ -1,4 +1,4 @@
-r"""JSON text as Go writes it, for whole columns: escaping and joining.
+r"""Text as Go writes it into messages, for whole columns: JSON, base64, joining.
 
 `escape` and `quoted` write as encoding/json and easyjson with HTML escaping. `raw_escape` and `raw_quoted` write as the
 new architecture's writer for Open Protocol, jsoniter without HTML escaping: only characters that JSON forbids are
@@ -12,6 +12,7 @@ row image.
 
 from __future__ import annotations
 
+import binascii
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,8 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Bytes, Offsets, Places, binary, stored_buffers, surrogate_unescaped
+from simulator.columns.cells import Bytes, Mask, Offsets, Places, binary, latin1, stored_buffers, surrogate_unescaped
 from simulator.columns.row_image import UncutCells
+from simulator.tidb.model.types import ColumnType, is_binary
 
 _NAMED = {0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r", 0x22: b'\\"', 0x5C: b"\\\\"}
 _HEXED = [*range(0x20), 0x26, 0x3C, 0x3E]
@@ -209,3 +211,84 @@ def raw_escape(cells: pa.Array) -> pa.Array:
         return surrogate_unescaped(cells)
     ends = shift_offsets(offsets, *_grown(data, raw, escaped_bytes, _RAW_GROWTH))
     return surrogate_unescaped(binary(replace_bytes(raw, escaped_bytes, _RAW_ESCAPES), ends, cells))
+
+
+def sent_bytes(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return the bytes of texts and of byte strings."""
+    return latin1(cells) if is_binary(type) else surrogate_unescaped(cells)
+
+
+def surrogate_escaped(cells: pa.Array) -> pa.Array:
+    """Return bytes as text; each byte that is not valid UTF-8 becomes a lone surrogate."""
+    data, offsets = stored_buffers(cells)
+    where = np.flatnonzero(_invalid(data, offsets))
+    if not len(where):
+        return cells
+    spread = np.insert(data, np.repeat(where, 2), 0)
+    places = where + 2 * np.arange(len(where))
+    spread[places], spread[places + 1], spread[places + 2] = 0xED, 0xB0 | data[where] >> 6, 0x80 | data[where] & 0x3F
+    return binary(spread, shift_offsets(offsets, where, np.full(len(where), 2)), cells)
+
+
+def base64(cells: pa.Array) -> pa.Array:
+    """Return standard base64 with padding. Cells are filled up to groups of three bytes and encoded in one call."""
+    data, offsets = stored_buffers(cells)
+    if not len(data):
+        return cells
+    missing = -np.diff(offsets) % 3
+    filled = join(cells, _zeros(missing), null=b"")
+    filled_data, filled_offsets = stored_buffers(filled)
+    coded = np.frombuffer(binascii.b2a_base64(filled_data.data, newline=False), np.uint8).copy()
+    ends = filled_offsets // 3 * 4
+    coded[ends[1:][missing > 0] - 1] = 0x3D
+    coded[ends[1:][missing > 1] - 2] = 0x3D
+    return binary(coded, ends, cells)
+
+
+def _zeros(lengths: npt.NDArray[np.int32]) -> pa.Array:
+    """Return a binary array whose cells are zero bytes of these lengths."""
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    return pa.Array.from_buffers(
+        pa.binary(), len(lengths), [None, pa.py_buffer(ends), pa.py_buffer(bytes(int(ends[-1])))]
+    )
+
+
+_WIDTH = np.zeros(256, np.uint8)
+_WIDTH[0xC2:0xE0], _WIDTH[0xE0:0xF0], _WIDTH[0xF0:0xF5] = 2, 3, 4
+_SECOND_LOW, _SECOND_HIGH = np.full(256, 0x80, np.uint8), np.full(256, 0xBF, np.uint8)
+_SECOND_LOW[[0xE0, 0xF0]] = 0xA0, 0x90
+_SECOND_HIGH[[0xED, 0xF4]] = 0x9F, 0x8F
+
+
+def runes(data: Bytes, offsets: Offsets) -> tuple[Places, Places, Places]:
+    """Return positions, widths and code points of valid runes of two to four bytes (Go: unicode/utf8 acceptRanges)."""
+    starts = np.flatnonzero(data >= 0xC2)
+    widths = _WIDTH[data[starts]].astype(np.int64)
+    room = offsets[np.searchsorted(offsets, starts, side="right")] - starts
+    fits = (widths > 0) & (widths <= room)
+    starts, widths = starts[fits], widths[fits]
+    lead, second = data[starts], data[starts + 1]
+    valid = (second >= _SECOND_LOW[lead]) & (second <= _SECOND_HIGH[lead])
+    codes = (lead & (0x7F >> widths)).astype(np.int64) << 6 | second & 0x3F
+    for step in (2, 3):
+        longer = widths > step
+        following = data[np.where(longer, starts + step, starts + 1)]
+        valid &= ~longer | ((following & 0xC0) == 0x80)
+        codes = np.where(longer, codes << 6 | following & 0x3F, codes)
+    return starts[valid], widths[valid], codes[valid]
+
+
+def _invalid(data: Bytes, offsets: Offsets) -> Mask:
+    invalid: Mask = data >= 0x80
+    if invalid.any():
+        starts, widths, _ = runes(data, offsets)
+        for step in range(4):
+            invalid[(starts + step)[widths > step]] = False
+    return invalid
+
+
+def valid_utf8(cells: pa.Array) -> pa.Array:
+    """Return the bytes with `?` in place of each byte that is not valid UTF-8."""
+    data, offsets = stored_buffers(cells)
+    invalid = _invalid(data, offsets)
+    return binary(np.where(invalid, np.uint8(0x3F), data), offsets, cells) if invalid.any() else cells
