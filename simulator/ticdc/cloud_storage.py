@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import DdlEvent, TableInfo
-from simulator.ticdc.codecs.json_text import quoted
+from simulator.ticdc.codecs.wire_text import quoted
 from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.defaults import stored_expression
 from simulator.tidb.ddl.expressions import VarString, hidden_columns

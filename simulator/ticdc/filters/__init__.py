@@ -23,10 +23,6 @@ from typing import Any, TypeVar
 
 from simulator.errors import ChangefeedError, UserError
 from simulator.files import read_bytes
-from simulator.releases import V8_5, Release
-from simulator.ticdc.changefeed.model import ColumnSelector
-from simulator.tidb.ddl import SCHEMA_ACTIONS
-from simulator.tidb.model.table import Table, visible_columns
 
 Rule = TypeVar("Rule")
 

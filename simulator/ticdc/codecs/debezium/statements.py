@@ -18,6 +18,7 @@ from simulator.ticdc.codecs.debezium.schemas import EVENT_FIELDS, Json, clean_na
 from simulator.ticdc.codecs.debezium.values import CLUSTER, source_pieces
 from simulator.ticdc.codecs.large_messages import compress
 from simulator.ticdc.codecs.row_changes import DdlEvent
+from simulator.ticdc.codecs.wire_text import raw_quoted
 from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.defaults import stored_in_json
 from simulator.tidb.model import types

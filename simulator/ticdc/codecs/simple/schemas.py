@@ -13,6 +13,7 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.row_changes import DdlEvent, TableInfo
+from simulator.ticdc.codecs.wire_text import quoted
 from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.defaults import stored_expression, stored_value
 from simulator.tidb.ddl.expressions import VarString, hidden_columns
