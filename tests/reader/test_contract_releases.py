@@ -34,8 +34,7 @@ from simulator.reader.contract.message_writer import MessageWriter, texts_like_n
 from simulator.reader.contract.stream_spec import releases_by_fidelity, stream_spec_of
 from simulator.reader.records import Record
 from simulator.releases import RELEASES, V8_5, Release, find
-from simulator.ticdc.changefeed import load
-from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
+from simulator.ticdc.changefeed import Changefeed, DispatchRule, Kafka, load
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec_options import supported_options
 from simulator.ticdc.dispatch import route, router

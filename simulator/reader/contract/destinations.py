@@ -21,7 +21,7 @@ from simulator.reader.decode import LOST
 from simulator.reader.decode.row_images import MEMBERS, connect_cells, is_connect, value_text
 from simulator.reader.events import UNKNOWN_CELL, Layout
 from simulator.releases import V8_5, Release
-from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.dispatch import Route, matching_rule, route, router
 from simulator.ticdc.dispatch.destinations import choose_partitions, dispatch_hashes
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, ROW_ID
