@@ -176,7 +176,7 @@ class ClientHandler:
                 await self._wait_for(wait, ended, deadline)
             except Pause as pause:
                 paused = paused or time.monotonic()
-                if await self._rest(pause, ended, paused):
+                if await self._wait_for_pause(pause, paused):
                     paused = 0.0
             except DeliveryError:
                 if server.database.refuses:
@@ -204,7 +204,7 @@ class ClientHandler:
             if transaction is not None:
                 database.rows.locks.stop_waiting(transaction)
 
-    async def _rest(self, pause: Pause, ended: Awaitable[None], since: float) -> bool:
+    async def _wait_for_pause(self, pause: Pause, since: float) -> bool:
         """Wait for the end of SLEEP, or for a lock of GET_LOCK; return whether the call has its result."""
         session = self.client.session
         while pause.seconds < 0 or time.monotonic() < since + pause.seconds:

@@ -21,7 +21,7 @@ from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.names import compile_variable
 from simulator.tidb.engine.queries.access import handle_column
 from simulator.tidb.engine.queries.common_tables import with_common_tables
-from simulator.tidb.engine.queries.filters import Locking, TableRelation, compile_condition
+from simulator.tidb.engine.queries.filters import Locking, TableRelation, compile_condition, hashed
 from simulator.tidb.engine.queries.relation import (
     CELL_SIZE,
     CHECKED_ROWS,
@@ -351,17 +351,13 @@ def _in(operand: syntax.Node, query: syntax.QueryTree, scope: QueryScope) -> Eva
     """Return whether values are a row of a subquery; NULL if only a NULL could make them one."""
     values = row_values(operand, scope)
     others, _, fetch = _build(query, scope, len(values))
-    if any("null" in (value.kind, other.kind) for value, other in zip(values, others, strict=True)):
+    pairs = [pair for value, other in zip(values, others, strict=True) if (pair := hashed(value, other)) is not None]
+    if len(pairs) < len(values):
 
         def of_null(row: Row, context: Any) -> bool | None:
             return None if fetch(row, context) else False
 
         return of_null
-    pairs = []
-    for value, other in zip(values, others, strict=True):
-        if any(each.kind in MOMENT_KINDS for each in (value, other)):
-            value, other = of_today(value), of_today(other)
-        pairs.append(comparison_operands(value, other))
     wanted, members = [value for value, _ in pairs], [other for _, other in pairs]
     known: Any = None
     keys: set[tuple[Any, ...]] = set()

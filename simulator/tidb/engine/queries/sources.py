@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from simulator.errors import DdlError, SqlError
 from simulator.tidb import syntax
-from simulator.tidb.ddl.catalog import Catalog, ViewInfo, object_key
+from simulator.tidb.ddl.catalog import ViewInfo, object_key
 from simulator.tidb.engine import NOT_NULL
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.names import part_name, read_as_of, resolve_partitions, source_parts
@@ -133,7 +133,7 @@ def _build_table(source: syntax.TableSource, outer: QueryScope) -> Relation:
         ordinals = resolve_partitions(table, source.partitions) if source.partitions else range(len(stored.partitions))
         return TableRelation(stored, ordinals, alias, shown_schema)
     if key in catalog.views:
-        return renamed(_view(catalog.views[key], catalog, outer), alias, (), shown_schema)
+        return renamed(_view(catalog.views[key], outer), alias, (), shown_schema)
     if schema.lower() in ("information_schema", "performance_schema", "mysql"):
         # few statements ask for it
         from simulator.tidb.engine.system_tables import system_table
@@ -150,7 +150,7 @@ ERRORS_OF_VIEWS = (1055, 1105, 1235, 1462, 8123)
 """Errors of a view's query that are not 1356 (tidb pkg/planner/core/logical_plan_builder.go, BuildDataSourceFromView)."""
 
 
-def _view(view: ViewInfo, catalog: Catalog, outer: QueryScope) -> Relation:
+def _view(view: ViewInfo, outer: QueryScope) -> Relation:
     """Return the rows of a view, whose query is in its own database. Raises SqlError 1356, 1462."""
     key = object_key(view.schema, view.name)
     if key in outer.views:
