@@ -179,14 +179,16 @@ def check_types(types: Mapping[str, Any]) -> None:
             raise ValueError(f"column {name} is {types[name]}, not {' or '.join(accepted)}")
 
 
-def records_of_batch(batch: Any) -> Iterator[Record]:
+def records_of_batch(batch: pa.RecordBatch) -> Iterator[Record]:
     """Yield the records of an Arrow batch with the columns of Spark's Kafka source."""
-    import pyarrow as pa
+    columns = (_column(batch, name).to_pylist() for name in COLUMNS)
+    return (Record(*row) for row in zip(*columns, strict=True))
 
-    arrays = {name: batch.column(name) for name in COLUMNS}
-    if pa.types.is_timestamp(arrays["timestamp"].type):
-        arrays["timestamp"] = arrays["timestamp"].cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
-    return (Record(*row) for row in zip(*(array.to_pylist() for array in arrays.values()), strict=True))
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """Return a column of Spark's Kafka source, times in milliseconds."""
+    array = batch.column(name)
+    return array.cast(pa.timestamp("ms"), safe=False).cast(pa.int64()) if pa.types.is_timestamp(array.type) else array
 
 
 FORMATS = {".jsonl": jsonl_records, ".parquet": parquet_records}
@@ -307,10 +309,7 @@ def _parquet_batches(shard: FixtureFile, offsets: Offsets) -> Iterator[pa.Record
         check_types({field.name: field.type for field in file.schema_arrow})
         names = [name for name in COLUMNS if name in RECORD_SCHEMA.names]
         for batch in _group_batches(file, names, offsets):
-            arrays = {name: batch.column(name) for name in names}
-            if pa.types.is_timestamp(arrays["timestamp"].type):
-                arrays["timestamp"] = arrays["timestamp"].cast(pa.timestamp("ms"), safe=False)
-            columns = [arrays[field.name].cast(field.type) for field in RECORD_SCHEMA]
+            columns = [_column(batch, field.name).cast(field.type) for field in RECORD_SCHEMA]
             yield pa.RecordBatch.from_arrays(columns, schema=RECORD_SCHEMA)
 
 

@@ -129,6 +129,11 @@ class TableTimeline:
     """Commit-ts of the statements about a table, ascending; with an empty table name, of those about a whole
     database."""
 
+    @property
+    def definitions(self) -> list[Table]:
+        """All definitions of all tables."""
+        return [definition.table for history in self.tables for definition in history.definitions]
+
     def touched(self, table_key: Key) -> Ints:
         """Return when statements were about a table, ascending."""
         times = [self.touches[each] for each in (table_key, (table_key[0], "")) if each in self.touches]

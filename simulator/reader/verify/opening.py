@@ -166,9 +166,9 @@ def _open_storage(options: VerifyOptions, truth: Truth | None, listener: VerifyL
     doubts = [NotChecked(each.path, each.why) for each in files.told if not each.check]
     origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
     all_partitions = storage_partitions(files)
-    definitions = (definition.table for history in stream.tables.tables for definition in history.definitions)
     told = known and (truth is not None or options.sink_uri is not None or origin.protocol == CSV.protocol.name)
-    writer = MessageWriter(origin.changefeed, origin.release, tuple(definitions)) if told else None
+    definitions = tuple(stream.tables.definitions)
+    writer = MessageWriter(origin.changefeed, origin.release, definitions) if told else None
     spec = replace(stream.spec, writer=writer, partitions=reading.partition_counts(all_partitions))
     return replace(stream, origin=origin, partitions=tuple(all_partitions), spec=spec)
 
@@ -239,8 +239,7 @@ def _opened(
 def _definitions_by_name(timeline: TableTimeline) -> dict[Name, tuple[Table, ...]]:
     """Return all definitions of tables by schema and name."""
     found: dict[Name, dict[int, Table]] = {}
-    for definition in (each for history in timeline.tables for each in history.definitions):
-        table = definition.table
+    for table in timeline.definitions:
         found.setdefault((table.schema, table.name), {})[id(table)] = table
     return {name: tuple(tables.values()) for name, tables in found.items()}
 
@@ -303,7 +302,7 @@ def _stream_spec(
     options: VerifyOptions, origin: StreamOrigin, tables: TableTimeline, counts: dict[str, int]
 ) -> StreamSpec:
     """Return the properties that the stream must have, as far as it is known how it was made."""
-    definitions = [definition.table for history in tables.tables for definition in history.definitions]
+    definitions = tables.definitions
     spec = replace(
         stream_spec_of(origin.changefeed, definitions, counts, origin.release),
         finished=False,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from simulator.limits import counted
-from simulator.reader.contract import PartitionSummary, Violations
+from simulator.reader.contract import Violations
 from simulator.reader.contract.stream_spec import UNKNOWN_RELEASE, StreamSpec
 from simulator.reader.replay.outcome import ReplayOutcome
 from simulator.reader.replay.states import state_table_numbers
@@ -25,7 +24,7 @@ from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.filters.event_filters import event_filters
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl import Action
-from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.ddl.catalog import Key, object_key
 
 KEYS = frozenset(("unique-key",))
 CHANGES = KEYS | {"old-image", "row-not-there", "row-already-there", "two-changes"}
@@ -138,6 +137,10 @@ def filter_check(origin: StreamOrigin) -> OfTable:
     )
 
 
+def _is_among(keys: Collection[Key]) -> OfTable:
+    return lambda table: object_key(*split_name(table)) in keys
+
+
 def held_back(origin: StreamOrigin) -> Iterator[Excuse]:
     """Yield what event filters leave open: those of the changefeed, or those that it may have."""
     yield Excuse(CHANGES, filter_check(origin), HELD_BACK)
@@ -160,8 +163,7 @@ def untold_statements(
     if untold & OF_COLUMNS:
         yield Excuse(MESSAGES, bool, f"{some} every statement that changes columns: --truth tells")
     if untold & OF_KEYS:
-        tables = [definition.table for history in timeline.tables for definition in history.definitions]
-        several = {f"{table.schema}.{table.name}" for table in tables if len(table.indexes) > 1}
+        several = {f"{table.schema}.{table.name}" for table in timeline.definitions if len(table.indexes) > 1}
         yield Excuse(KEYS, several.__contains__, f"{some} every statement that drops several keys: --truth tells")
     if untold & OF_NAMES and after is not None:
         expected = {object_key(entry.table.schema, entry.table.name) for entry in after.tables}
@@ -190,16 +192,13 @@ def open_files(spec: StreamSpec) -> Iterator[Excuse]:
         )
 
 
-def bare_deletes(spec: StreamSpec, summed: Iterable[PartitionSummary]) -> tuple[list[Excuse], list[NotChecked]]:
+BARE = "the DELETE of a table without a primary key has neither key nor value in Avro of the new architecture"
+
+
+def bare_deletes(spec: StreamSpec) -> Excuse:
     """Return what is open because of DELETEs that do not tell their row."""
-    count = sum(each.bare_deletes for each in summed)
-    if not count:
-        return [], []
     keyed = {f"{table.schema}.{table.name}" for table in spec.all_tables if table.primary_key}
-    why = "the DELETE of a table without a primary key has neither key nor value in Avro of the new architecture"
-    return [Excuse(CHANGES | ENDS, lambda table: table not in keyed, why)], [
-        NotChecked(f"which rows {counted(count, 'DELETE')} took", why)
-    ]
+    return Excuse(CHANGES | ENDS, lambda table: table not in keyed, BARE)
 
 
 def old_names(origin: StreamOrigin, statements: Iterable[StreamStatement]) -> Iterator[Excuse]:
@@ -208,7 +207,7 @@ def old_names(origin: StreamOrigin, statements: Iterable[StreamStatement]) -> It
     if renamed and CODECS[origin.protocol].keeps_old_names(origin.release):
         yield Excuse(
             CHANGES | ENDS | MESSAGES | SUMS,
-            lambda table: object_key(*split_name(table)) in renamed,
+            _is_among(renamed),
             "a renamed table, whose rows may have its old name, as TiCDC registers no schema after RENAME TABLE",
         )
 
@@ -217,15 +216,12 @@ def mistaken_columns(origin: StreamOrigin, timeline: TableTimeline) -> Iterator[
     """Yield what is open where TiCDC mistakes columns for others (`ticdc.codecs.simple.mistaken`)."""
     mistakes = CODECS[origin.protocol].mistakes_columns
     mistaken = {
-        object_key(table.schema, table.name)
-        for history in timeline.tables
-        for table in (definition.table for definition in history.definitions)
-        if mistakes(table, origin.release)
+        object_key(table.schema, table.name) for table in timeline.definitions if mistakes(table, origin.release)
     }
     if mistaken:
         yield Excuse(
             CHANGES | ENDS | MESSAGES | SUMS,
-            lambda table: object_key(*split_name(table)) in mistaken,
+            _is_among(mistaken),
             f"TiCDC {origin.release.name} mistakes its columns for others, as they are not in the order of their "
             "ids, or behind a virtual one",
         )
@@ -237,13 +233,12 @@ def moved_rows(spec: StreamSpec, timeline: TableTimeline) -> Iterator[Excuse]:
         return
     moving = {
         object_key(table.schema, table.name)
-        for history in timeline.tables
-        for table in (definition.table for definition in history.definitions)
+        for table in timeline.definitions
         if handle_key(table) and not table.clustered
     }
     yield Excuse(
         CHANGES | {"row-left"},
-        lambda table: object_key(*split_name(table)) in moving,
+        _is_among(moving),
         "an UPDATE may give a row another handle key, and messages do not tell the old one, so that no consumer can "
         "delete it",
     )
