@@ -27,7 +27,7 @@ from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.normalize import LikeNull, nothing_like_null
 from simulator.reader.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
 from simulator.reader.replay.row_rules import TableKnowledge
-from simulator.reader.replay.states import StateRows, keys_at_begin, state_table_numbers
+from simulator.reader.replay.states import RowsInMessages, StateRows, keys_at_begin, state_table_numbers
 from simulator.reader.replay.stream_statements import stream_statements
 from simulator.reader.replay.table_timeline import TableTimeline, table_timeline
 from simulator.releases import V8_5, Release
@@ -237,8 +237,8 @@ def state_source(found: TableTimeline, rows: Rows, is_after: bool, like_null: Li
             history = found.tables[number]
             table = history.definitions[-1 if is_after else 0].table
             names = [column.name for column in visible_columns(table)]
-            yield from StateRows(number, history, is_after, like_null, keys=keys.get(number, ())).image_pairs(
-                pa.array(of_table, pa.binary()), names
-            )
+            yield from StateRows(
+                number, history, is_after, RowsInMessages(like_null), keys=keys.get(number, ())
+            ).image_pairs(pa.array(of_table, pa.binary()), names)
 
     return read

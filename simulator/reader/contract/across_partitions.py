@@ -272,7 +272,9 @@ def _check_expected_statements(
         topic, sent = known.get(name) or _empty_topic(name, spec), of_topics.get(name, {})
         receiving = len(topic.partitions) if spec.ddl_in_every_partition else 1
         for number, (part, since) in enumerate(zip(topic.partitions, topic.since, strict=True)):
-            others = _by_time(ddl for ddl in part.statements if ddl not in sent.get(ddl.commit_ts, ()))
+            others = defaultdict[int, list[BroadcastDdl]](list)
+            for ddl in (ddl for ddl in part.statements if ddl not in sent.get(ddl.commit_ts, ())):
+                others[ddl.commit_ts].append(ddl)
             for ts, strange in others.items():
                 instead = [ddl for ddl in sent.get(ts, ()) if ddl not in part.statements]
                 for place, ddl in enumerate(strange):
@@ -289,13 +291,6 @@ def _empty_topic(name: str, spec: StreamSpec) -> TopicSummary:
     """Return a topic without messages."""
     every = tuple(PartitionSummary((name, number)) for number in range(spec.partitions.get(name, 1)))
     return TopicSummary(name, every, (NEVER,) * len(every))
-
-
-def _by_time(statements: Iterable[BroadcastDdl]) -> dict[int, list[BroadcastDdl]]:
-    by_time: dict[int, list[BroadcastDdl]] = {}
-    for ddl in statements:
-        by_time.setdefault(ddl.commit_ts, []).append(ddl)
-    return by_time
 
 
 def _differs(ddl: BroadcastDdl, sent: BroadcastDdl) -> str:

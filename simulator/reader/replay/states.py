@@ -47,37 +47,43 @@ LEAST = 2
 
 
 @dataclass(frozen=True)
+class RowsInMessages:
+    """How messages have the rows with which those of a snapshot are compared."""
+
+    like_null: LikeNull = nothing_like_null
+    time_zone: str = ""
+    """The zone of TIMESTAMPs; those of the snapshot are in UTC. Empty for UTC."""
+
+
+@dataclass(frozen=True)
 class StateRows:
     number: int
     history: TableHistory
     is_after: bool
-    like_null: LikeNull = nothing_like_null
+    compared: RowsInMessages = RowsInMessages()
     of_consumer: bool = False
     """Whether a consumer wrote them, so that they may have keys that no row of TiDB has."""
 
     keys: tuple[UniqueKey, ...] = ()
     """The unique keys whose values are replayed."""
 
-    time_zone: str = ""
-    """The zone of TIMESTAMPs in the stream with which the rows, which are in UTC, are compared; empty for UTC."""
-
     def image_pairs(self, images: pa.Array, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield image pairs of images whose columns have these names."""
         definition = len(self.history.definitions) - 1 if self.is_after else 0
         table = self.history.definitions[definition].table
-        images = images_in_zone(arrange_columns(images, names, table), table, self.time_zone)
+        images = images_in_zone(arrange_columns(images, names, table), table, self.compared.time_zone)
         images = normalize_images(images, visible_columns(table))
         if self.is_after:
-            last = nulls_as_one(images, self.history, self.like_null)
+            last = nulls_as_one(images, self.history, self.compared.like_null)
             yield self._image_pair_batch(last, END, None)
             return
         begin = pa.repeat(BEGIN, len(images)).to_numpy()
         gone_at = dropped_at(self.history, 0, images, begin) if self.history.cuts else None
-        last = nulls_as_one(convert_to_last(self.history, 0, images), self.history, self.like_null)
+        last = nulls_as_one(convert_to_last(self.history, 0, images), self.history, self.compared.like_null)
         yield self._image_pair_batch(last, BEGIN, gone_at)
         for key in self.keys:
             then = nulls_as_one(
-                convert_to_last(self.history, 0, images, key.last), self.history, self.like_null, key.last
+                convert_to_last(self.history, 0, images, key.last), self.history, self.compared.like_null, key.last
             )
             try:
                 rows = key_values(key, then, last)
@@ -160,11 +166,10 @@ def snapshot_sources(
     snapshot: Snapshot,
     timeline: TableTimeline,
     is_after: bool,
-    like_null: LikeNull = nothing_like_null,
+    compared: RowsInMessages = RowsInMessages(),
     of_consumer: bool = False,
-    time_zone: str = "",
 ) -> list[ImagePairSource]:
-    """Return sources that read a snapshot as image pairs, with `time_zone` as in StateRows. Tables that the timeline does not have are left out."""
+    """Return sources that read a snapshot as image pairs. Tables that the timeline does not have are left out."""
     numbers = state_table_numbers(timeline, is_after)
     entries = [entry for entry in snapshot.tables if _key(entry.table) in numbers]
     scans, table_of_index = [], dict[int, tuple[StateRows, tuple[str, ...]]]()
@@ -174,7 +179,7 @@ def snapshot_sources(
     for entry in entries:
         number = numbers[_key(entry.table)]
         history = timeline.tables[number]
-        rows = StateRows(number, history, is_after, like_null, of_consumer, keys.get(number, ()), time_zone)
+        rows = StateRows(number, history, is_after, compared, of_consumer, keys.get(number, ()))
         names = tuple(column.name for column in visible_columns(entry.table))
         at = indexes[_key(entry.table)]
         table_of_index |= dict.fromkeys(at, (rows, names))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from simulator import limits, tso
-from simulator.errors import ChangefeedError, DdlError, SqlError, UserError
+from simulator.errors import ChangefeedError, UserError
 from simulator.reader.storage import (
     BY_ID,
     DAMAGED,
@@ -38,7 +38,7 @@ from simulator.reader.storage import (
     twice,
     version_findings,
 )
-from simulator.reader.storage.schema_files import CsvColumn, TableSchema, Version, table_schema, told_tables
+from simulator.reader.storage.schema_files import CsvColumn, TableSchema, Version, old_names, table_schema, told_tables
 from simulator.releases import V8_5, Release, find
 from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.ticdc.changefeed import Changefeed, load_file
@@ -49,8 +49,6 @@ from simulator.ticdc.dispatch import Selector, compile_selectors
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl import Action
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.syntax.statements import RenameTable
 
 READERS = (V8_5, find("v8.5.8", "new"), find("v7.1.6"))
 """Releases that together know the settings of files."""
@@ -396,21 +394,8 @@ def _order_renames(files: Iterable[StorageFile]) -> list[StorageFile]:
     ):
         waiting = list(group)
         while waiting:
-            old_names = {name for file in waiting if isinstance(file, TableSchema) for name in _old_names(file)}
-            free = (file for file in waiting if (file.schema.lower(), file.table.lower()) not in old_names)
+            taken = {name for file in waiting if isinstance(file, TableSchema) for name in old_names(file)}
+            free = (file for file in waiting if (file.schema.lower(), file.table.lower()) not in taken)
             ordered.append(next(free, waiting[0]))
             waiting.remove(ordered[-1])
     return ordered
-
-
-def _old_names(file: TableSchema) -> Iterator[tuple[str, str]]:
-    """Yield schema and name, in lower case, of the tables that a statement renames."""
-    if file.type != Action.RENAME_TABLE:
-        return
-    try:
-        statement = parse_sql(file.query, frozenset())
-    except (SqlError, DdlError):
-        return
-    if isinstance(statement, RenameTable):
-        for old, _ in statement.pairs:
-            yield (old.schema or file.schema).lower(), old.name.lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -13,11 +13,13 @@ from simulator.files import PARSE_ERRORS, parse_error_reason
 from simulator.releases import Release
 from simulator.ticdc.cloud_storage import SCHEMA_JSON, columns_checksum
 from simulator.tidb import syntax
+from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
 from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.sql import parse_sql
+from simulator.tidb.syntax.statements import RenameTable
 
 Version: TypeAlias = "tuple[str, str, int]"
 """The names of a schema and a table, and the version of the table."""
@@ -170,3 +172,16 @@ def told_tables(schemas: Iterable[TableSchema], release: Release) -> Mapping[Ver
         if table is not None:
             tables[file.schema, file.table, file.version] = table
     return tables
+
+
+def old_names(file: TableSchema) -> Iterator[tuple[str, str]]:
+    """Yield schema and name, in lower case, of the tables that a statement renames."""
+    if file.type != Action.RENAME_TABLE:
+        return
+    try:
+        statement = parse_sql(file.query, frozenset())
+    except (SqlError, DdlError):
+        return
+    if isinstance(statement, RenameTable):
+        for old, _ in statement.pairs:
+            yield (old.schema or file.schema).lower(), old.name.lower()

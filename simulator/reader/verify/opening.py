@@ -25,7 +25,7 @@ from simulator.reader.records import Record, TopicPartition, source_schemas
 from simulator.reader.replay import ImagePairSource
 from simulator.reader.replay.normalize import LikeNull
 from simulator.reader.replay.outcome import table_knowledge
-from simulator.reader.replay.states import snapshot_sources, state_table_numbers
+from simulator.reader.replay.states import RowsInMessages, snapshot_sources, state_table_numbers
 from simulator.reader.replay.stream_statements import StreamStatement, renames
 from simulator.reader.replay.table_timeline import TableTimeline
 from simulator.reader.storage import is_storage
@@ -104,7 +104,7 @@ class OpenedStream:
         sources: list[ImagePairSource] = []
         for snapshot, is_after in ((states.before, False), (states.after, True)):
             if snapshot is not None:
-                sources += snapshot_sources(snapshot, timeline, is_after, self.like_null, time_zone=zone)
+                sources += snapshot_sources(snapshot, timeline, is_after, RowsInMessages(self.like_null, zone))
         ends = () if states.after is None else tuple(state_table_numbers(timeline, True).values())
         known = table_knowledge(timeline, ends, spec.restarts, is_sequential(spec.protocol), spec.fidelity)
         size = sum(snapshot.size for snapshot in (states.before, states.after) if snapshot is not None)
