@@ -15,7 +15,7 @@ from simulator.reader.contract.change_window import NEVER, highest_before
 from simulator.reader.contract.destinations import DispatchRows, PartitionCountSpan, RowDestinations
 from simulator.reader.contract.events import EventArrays, RowGroup
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.decode.batches import is_sequential
+from simulator.reader.decode import is_sequential
 from simulator.reader.records import TopicPartition
 from simulator.reader.truth_metadata import BroadcastDdl
 from simulator.tso import FOREVER

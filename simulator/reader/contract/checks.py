@@ -31,9 +31,8 @@ from simulator.reader.contract.change_window import (
 from simulator.reader.contract.events import EventArrays, KeyAndValue, RowGroup, Sampler, TableDefinitions, TableNumbers
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.contract.whole_messages import RowMessages, check_bootstraps, check_control_messages, sent_texts
-from simulator.reader.decode import LEAVING, protocol_of
+from simulator.reader.decode import LEAVING, is_sequential, protocol_of
 from simulator.reader.decode.avro import is_delete_time
-from simulator.reader.decode.batches import is_sequential
 from simulator.reader.events import UNREADABLE, Layout
 from simulator.reader.records import TopicPartition
 from simulator.reader.truth_metadata import BroadcastDdl

@@ -24,8 +24,7 @@ from simulator.reader.contract import DescribedTable, Violation
 from simulator.reader.contract.events import EventArrays, KeyAndValue, TableDefinitions, key_and_value
 from simulator.reader.contract.message_writer import MessageWriter, RewrittenRows, RowForm
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.decode import DECODERS, LOST
-from simulator.reader.decode.batches import is_sequential
+from simulator.reader.decode import DECODERS, LOST, is_sequential
 from simulator.reader.decode.message_bytes import schema_text
 from simulator.reader.decode.open_protocol import is_empty
 from simulator.reader.events import Layout

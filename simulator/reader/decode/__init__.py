@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from simulator.errors import UserError, did_you_mean
 from simulator.files import PARSE_ERRORS, parse_error_reason
-from simulator.reader.decode.decoder import Decoder
+from simulator.reader.decode.decoder import Decoder, JsonColumns, SchemaMemory
 from simulator.reader.decode.message_bytes import claim_check_message
 from simulator.reader.events import (
     LEAVING,
@@ -45,6 +45,24 @@ def protocol_of(key: bytes | None, value: bytes | None) -> str:
         if decoder.recognised(key, value):
             return name
     raise UserError(f"neither {' nor '.join(decoder.looks for decoder in DECODERS.values())}")
+
+
+def is_sequential(protocol: str | None) -> bool:
+    """Return whether only the place of rows in their partition tells their order."""
+    decoder = DECODERS.get(protocol or "")
+    return decoder is not None and decoder.sequential
+
+
+def json_columns(protocol: str | None) -> JsonColumns | None:
+    """Return how the protocol is read by columns; None if it is unknown, or read one by one only."""
+    decoder = DECODERS.get(protocol or "")
+    return None if decoder is None else decoder.columns
+
+
+def schema_memory(protocol: str | None) -> SchemaMemory | None:
+    """Return how the protocol's table schemas are remembered; None if it is unknown, or rows say their types."""
+    decoder = DECODERS.get(protocol or "")
+    return None if decoder is None else decoder.memory
 
 
 def decode(

@@ -19,8 +19,16 @@ from simulator.columns.cells import Mask, Places, lengths
 from simulator.columns.change_frame import DDL, ROW, WATERMARK, ints, with_column
 from simulator.errors import UserError
 from simulator.files import PARSE_ERRORS
-from simulator.reader.decode import DECODERS, decode, fetch_claim_check, protocol_of
-from simulator.reader.decode.decoder import JsonColumns, Objects, ReadRows, RowPlan, RowShape, SchemaMemory
+from simulator.reader.decode import (
+    DECODERS,
+    decode,
+    fetch_claim_check,
+    is_sequential,
+    json_columns,
+    protocol_of,
+    schema_memory,
+)
+from simulator.reader.decode.decoder import JsonColumns, Objects, ReadRows, RowPlan, RowShape
 from simulator.reader.decode.json_cuts import FramedEvents
 from simulator.reader.decode.message_bytes import parse
 from simulator.reader.events import (
@@ -246,12 +254,6 @@ def detect_protocol(records: pa.RecordBatch) -> str | None:
     return None
 
 
-def is_sequential(protocol: str | None) -> bool:
-    """Return whether only the place of rows in their partition tells their order."""
-    decoder = DECODERS.get(protocol or "")
-    return decoder is not None and decoder.sequential
-
-
 UpstreamNames = Callable[[Layout], Layout]
 """Returns a layout with TiDB's names."""
 
@@ -279,18 +281,6 @@ def upstream_names(tables: Iterable[Table], protocol: str | None) -> UpstreamNam
         return replace(layout, schema=schema, table=table, names=renamed, keys=tuple(of[name] for name in layout.keys))
 
     return named
-
-
-def json_columns(protocol: str | None) -> JsonColumns | None:
-    """Return how the protocol is read by columns; None if it is unknown, or read one by one only."""
-    decoder = DECODERS.get(protocol or "")
-    return None if decoder is None else decoder.columns
-
-
-def schema_memory(protocol: str | None) -> SchemaMemory | None:
-    """Return how the protocol's table schemas are remembered; None if it is unknown, or rows say their types."""
-    decoder = DECODERS.get(protocol or "")
-    return None if decoder is None else decoder.memory
 
 
 def possible_statements(records: pa.RecordBatch, protocol: str) -> pa.RecordBatch:

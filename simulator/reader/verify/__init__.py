@@ -16,7 +16,7 @@ from simulator.limits import counted
 from simulator.reader import truth_metadata
 from simulator.reader.contract import NEVER, PartitionSummary, across_partitions, merge_violations
 from simulator.reader.contract.stream_spec import StreamSpec, possible_releases
-from simulator.reader.decode.batches import is_sequential
+from simulator.reader.decode import is_sequential
 from simulator.reader.partitions import StreamPartition
 from simulator.reader.replay import merge_findings
 from simulator.reader.replay.image_pairs import ImagePairBuilder

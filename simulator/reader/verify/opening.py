@@ -17,8 +17,7 @@ from simulator.reader.contract.stream_spec import (
     spec_of_any_release,
     stream_spec_of,
 )
-from simulator.reader.decode import DECODERS
-from simulator.reader.decode.batches import is_sequential
+from simulator.reader.decode import DECODERS, is_sequential
 from simulator.reader.decode.row_images import ImagesOfReleases
 from simulator.reader.partitions import StreamPartition, partitions, storage_partitions
 from simulator.reader.records import Record, TopicPartition, source_schemas

@@ -26,7 +26,8 @@ from simulator.limits import counted
 from simulator.reader.contract import SHOW, CheckedPiece, PartitionSummary, joined_pieces
 from simulator.reader.contract.checks import PartitionChecks
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.decode.batches import StreamDecoder, is_sequential, possible_statements, schema_memory
+from simulator.reader.decode import is_sequential, schema_memory
+from simulator.reader.decode.batches import StreamDecoder, possible_statements
 from simulator.reader.events import RECORD_SCHEMA, Layout, record_batch
 from simulator.reader.partitions import StreamPartition, cut_partition, split_batch
 from simulator.reader.records import Record, TopicPartition
