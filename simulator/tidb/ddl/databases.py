@@ -174,10 +174,6 @@ def placement_policy(statement: syntax.PlacementPolicy, text: str, session: Sess
     return session.with_jobs([job], lambda catalog: replace(catalog, policies=left))
 
 
-def resource_group(statement: syntax.ResourceGroup, text: str, session: Session) -> ExecutionResult:
-    return session.with_jobs([Job(STATEMENT_ACTIONS["group", statement.verb], text, statement)])
-
-
 def drop_table(statement: syntax.DropTable, text: str, session: Session) -> ExecutionResult:
     """Execute DROP TABLE: a job for each table. Raises DdlError if another table refers to one of them."""
     if statement.temporary == "local":
@@ -326,7 +322,3 @@ def repair_table(statement: syntax.RepairTable, text: str, session: Session) -> 
 def lock_tables(statement: syntax.LockTables, text: str, session: Session) -> ExecutionResult:
     """Execute LOCK TABLES: one job for any number of tables."""
     return session.with_jobs([Job(Action.LOCK_TABLE, text, statement, *session.existing_name(statement.locks[0][0]))])
-
-
-def unlock_tables(statement: syntax.UnlockTables, text: str, session: Session) -> ExecutionResult:
-    return session.with_jobs([Job(Action.UNLOCK_TABLE, text, statement)])

@@ -186,7 +186,9 @@ STATEMENTS: Mapping[type, Callable[[Any, str, Session], ExecutionResult]] = {
     syntax.FlashbackDatabase: databases.flashback_database,
     syntax.FlashbackCluster: databases.flashback_cluster,
     syntax.PlacementPolicy: databases.placement_policy,
-    syntax.ResourceGroup: databases.resource_group,
+    syntax.ResourceGroup: lambda statement, text, session: session.with_jobs(
+        [Job(databases.STATEMENT_ACTIONS["group", statement.verb], text, statement)]
+    ),
     syntax.CreateTable: create_table.create_table,
     syntax.DropTable: databases.drop_table,
     syntax.TruncateTable: databases.truncate_table,
@@ -195,7 +197,9 @@ STATEMENTS: Mapping[type, Callable[[Any, str, Session], ExecutionResult]] = {
     syntax.FlashbackTable: databases.flashback_table,
     syntax.RepairTable: databases.repair_table,
     syntax.LockTables: databases.lock_tables,
-    syntax.UnlockTables: databases.unlock_tables,
+    syntax.UnlockTables: lambda statement, text, session: session.with_jobs(
+        [Job(Action.UNLOCK_TABLE, text, statement)]
+    ),
     syntax.CreateIndex: alter.create_index,
     syntax.DropIndex: alter.drop_index,
     syntax.AlterTable: alter.alter_table,

@@ -16,7 +16,7 @@ from datetime import tzinfo
 from functools import lru_cache
 from typing import NamedTuple
 
-from simulator.errors import SchemaError, SqlError
+from simulator.errors import DdlError, SchemaError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.expressions.conversions import as_text
@@ -144,9 +144,8 @@ def check_generated_functions(column: str, expression: str) -> None:
     tree = parse_or_none(expression)
     if tree is None:
         return
-    problem = first_problem(tree, arrays=False)
-    if problem:
-        raise_problem(problem, "ddl:3102", "ddl:3764", column.lower())
+    if problem := first_problem(tree, arrays=False):
+        raise problem_error(problem, "ddl:3102", "ddl:3764", column.lower())
     if any(isinstance(node, syntax.Cast) and node.type.endswith(" ARRAY") for node in syntax.walk(tree)):
         raise tidb_error("expression:1235", ARRAYS)
 
@@ -155,9 +154,8 @@ def check_key_functions(key: str, expression: str) -> None:
     tree = parse_or_none(expression)
     if tree is None:
         return
-    problem = first_problem(tree, arrays=True)
-    if problem:
-        raise_problem(problem, "ddl:3758", "ddl:3800", key.lower())
+    if problem := first_problem(tree, arrays=True):
+        raise problem_error(problem, "ddl:3758", "ddl:3800", key.lower())
     if any(map(is_unsafe, syntax.walk(tree))):
         raise unsupported_error(
             "creating expression index containing unsafe functions without allow-expression-index in config"
@@ -178,12 +176,13 @@ def parse_or_none(expression: str) -> syntax.Node | None:
         return None
 
 
-def raise_problem(problem: tuple[str, str], functions: str, rows: str, name: str) -> None:
+def problem_error(problem: tuple[str, str], function: str, row: str, name: str) -> DdlError:
+    """Return the error of a problem: of a function and of a row with these codes."""
     kind, what = problem
-    codes = {"function": functions, "aggregate": "ddl:1111", "row": rows, "window": "ddl:3593"}
+    codes = {"function": function, "aggregate": "ddl:1111", "row": row, "window": "ddl:3593"}
     if kind in codes:
-        raise tidb_error(codes[kind], name)
-    raise tidb_error("expression:1582" if kind == "count" else "expression:1235", what)
+        return tidb_error(codes[kind], name)
+    return tidb_error("expression:1582" if kind == "count" else "expression:1235", what)
 
 
 ORDER = ("function", "aggregate", "row", "window", "count", "array")
@@ -194,8 +193,7 @@ def first_problem(tree: syntax.Node, arrays: bool) -> tuple[str, str] | None:
 
     With `arrays`, the whole expression may be a CAST to an array.
     """
-    result = list(problems(tree, arrays))
-    return min(result, key=lambda problem: ORDER.index(problem[0]), default=None)
+    return min(problems(tree, arrays), key=lambda problem: ORDER.index(problem[0]), default=None)
 
 
 def problems(tree: syntax.Node, arrays: bool) -> Iterator[tuple[str, str]]:

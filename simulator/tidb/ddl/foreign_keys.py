@@ -23,7 +23,7 @@ from simulator.tidb.ddl.catalog import (
     with_tables,
 )
 from simulator.tidb.ddl.catalog import object_key as place_of
-from simulator.tidb.ddl.key_definitions import build_foreign_key
+from simulator.tidb.ddl.key_definitions import begins_with, build_foreign_key
 from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs, TargetTable
 from simulator.tidb.errors import tidb_error
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
@@ -150,13 +150,6 @@ def has_key(table: Table, columns: Collection[str], without: int = 0) -> bool:
 def is_covered(table: Table, columns: Collection[str], without: int = 0) -> bool:
     """Return whether an index, except that of id `without`, begins with the columns."""
     return any(begins_with(index, columns) for index in table.indexes if index.id != without)
-
-
-def begins_with(index: Index, columns: Collection[str]) -> bool:
-    """Return whether an index begins with the columns, without prefix lengths (FindIndexByColumns)."""
-    parts = index.columns[: len(columns)]
-    same = [part.name.lower() for part in parts] == [name.lower() for name in columns]
-    return same and all(part.length < 0 for part in parts)
 
 
 def with_foreign_key(table: Table, foreign: ForeignKey) -> Table:

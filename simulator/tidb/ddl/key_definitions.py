@@ -240,17 +240,19 @@ def foreign_indexes(
     added: list[Index] = []
     foreign = [(key, tuple(part.column for part in parts)) for key, parts in keys if key.kind == "foreign"]
     for number, (key, columns) in enumerate(foreign, 1):
-        covering = (
-            tuple(column.name for column in index.columns[: len(columns)])
-            for index in serving + added
-            if all(column.length < 0 for column in index.columns[: len(columns)])
-        )
-        if columns == handle or columns in covering:
+        if columns == handle or any(begins_with(index, columns) for index in serving + added):
             continue
         name = key.name or f"fk_{number}"
         parts = tuple(IndexColumn(column) for column in columns)
         added.append(Index(len(indexes) + len(added) + 1, name, parts, unmarked=True))
     return added
+
+
+def begins_with(index: Index, columns: Collection[str]) -> bool:
+    """Return whether an index begins with the columns, without prefix lengths (FindIndexByColumns)."""
+    parts = index.columns[: len(columns)]
+    same = [part.name.lower() for part in parts] == [name.lower() for name in columns]
+    return same and all(part.length < 0 for part in parts)
 
 
 def name_checks(definition: syntax.CreateTable) -> list[tuple[str, syntax.CheckDefinition, str]]:

@@ -81,8 +81,7 @@ def stored_text(value: ConstantValue, column: Column) -> str | None:
 
 
 def column_of(partitioning: Partitioning, place: int, table: Table) -> Column:
-    column = existing_column(table, partitioning.columns[place], tidb_error("ddl:1488"))
-    return column
+    return existing_column(table, partitioning.columns[place], tidb_error("ddl:1488"))
 
 
 def check_bounds(partitioning: Partitioning, table: Table) -> Partitioning:

@@ -190,20 +190,14 @@ KEPT_OPTION_ACTIONS = {
 
 OPTIONS: Mapping[str, Callable[[syntax.TableOption, Values, Alteration], SubJobs]] = {
     "COMMENT": comment,
-    "CHARSET": charset,
-    "COLLATE": charset,
-    "TTL": time_to_live,
-    "TTL_ENABLE": time_to_live,
-    "TTL_JOB_INTERVAL": time_to_live,
-    "AUTO_INCREMENT": stored_option,
-    "AUTO_ID_CACHE": stored_option,
-    "AUTO_RANDOM_BASE": stored_option,
-    "SHARD_ROW_ID_BITS": stored_option,
-    "PLACEMENT POLICY": lambda option, values, alteration: iter(()),  # set_options yields its sub-job, the last
+    **dict.fromkeys(("CHARSET", "COLLATE"), charset),
+    **dict.fromkeys(("TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"), time_to_live),
+    **dict.fromkeys(KEPT_OPTION_ACTIONS, stored_option),
     "ENGINE": engine,
     "ROW_FORMAT": ignored_option,
     "ENGINE_ATTRIBUTE": engine_attribute,
-    **dict.fromkeys(SOFT_DELETE_OPTIONS, lambda option, values, alteration: iter(())),  # set_options has their sub-job
+    # set_options yields the sub-jobs of these, first and last
+    **dict.fromkeys((*SOFT_DELETE_OPTIONS, "PLACEMENT POLICY"), lambda option, values, alteration: iter(())),
 }
 
 

@@ -145,14 +145,6 @@ def _unhex(text: str) -> str | None:
     return bytes.fromhex("0" + text if len(text) % 2 else text).decode("latin-1")
 
 
-def _to_base64(value: Expression) -> Expression:
-    return string(limited("to_base64", apply(texts.to_base64, as_bytes(value)), True))
-
-
-def _from_base64(value: Expression) -> Expression:
-    return byte_string(limited("from_base64", apply(texts.from_base64, as_text(value)), True))
-
-
 ENCODING_FUNCTIONS: dict[str, Function] = {
     "CHAR_FUNC": Function(1, UNLIMITED, _char),
     "FORMAT_BYTES": Function(1, 1, _of(texts.format_bytes, "r")),
@@ -170,8 +162,12 @@ ENCODING_FUNCTIONS: dict[str, Function] = {
                 2, 2, lambda count, value: integer(apply(lambda times: 0 if times >= 0 else None, as_integer(count)))
             ),
             "UNHEX": Function(1, 1, _of(_unhex, "t", byte_string)),
-            "TO_BASE64": Function(1, 1, _to_base64),
-            "FROM_BASE64": Function(1, 1, _from_base64),
+            "TO_BASE64": Function(
+                1, 1, lambda value: string(limited("to_base64", apply(texts.to_base64, as_bytes(value)), True))
+            ),
+            "FROM_BASE64": Function(
+                1, 1, lambda value: byte_string(limited("from_base64", apply(texts.from_base64, as_text(value)), True))
+            ),
             "LOAD_FILE": Function(1, 1, lambda name: string(NULL_VALUE)),
             "INET_ATON": Function(1, 1, _of(byte_strings.inet_aton, "t", integer)),
             "INET_NTOA": Function(1, 1, _of(byte_strings.inet_ntoa, "n")),

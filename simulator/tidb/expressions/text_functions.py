@@ -253,10 +253,6 @@ def _strcmp(left: Expression, right: Expression) -> Expression:
     return integer(apply(lambda one, other: (one > other) - (one < other), *text_operands(left, right, "strcmp")))
 
 
-def _ascii(value: Expression) -> Expression:
-    return integer(apply(lambda data: data[0] if data else 0, as_blob(value)))
-
-
 def _ord(value: Expression) -> Expression:
     charset = legacy_charset(value)
     if charset:
@@ -387,7 +383,7 @@ TEXT_FUNCTIONS: dict[str, Function] = {
             "FIELD": Function(2, UNLIMITED, _field),
             "FIND_IN_SET": Function(2, 2, _find_in_set),
             "STRCMP": Function(2, 2, _strcmp),
-            "ASCII": Function(1, 1, _ascii),
+            "ASCII": Function(1, 1, lambda value: integer(apply(lambda data: data[0] if data else 0, as_blob(value)))),
             "ORD": Function(1, 1, _ord),
             "QUOTE": Function(1, 1, _quote),
             "REGEXP_LIKE": Function(2, 3, _regexp(texts.regexp_like, (), boolean)),

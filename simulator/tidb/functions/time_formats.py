@@ -60,13 +60,11 @@ def _half(hours: int) -> str:
 _CLOCK_LETTERS: dict[str, Callable[[int, int, int, int], str]] = {
     "H": lambda hours, minutes, seconds, micros: f"{hours:02}",
     "k": lambda hours, minutes, seconds, micros: str(hours),
-    "h": lambda hours, minutes, seconds, micros: f"{hours % 12 or 12:02}",
-    "I": lambda hours, minutes, seconds, micros: f"{hours % 12 or 12:02}",
+    **dict.fromkeys("hI", lambda hours, minutes, seconds, micros: f"{hours % 12 or 12:02}"),
     "l": lambda hours, minutes, seconds, micros: str(hours % 12 or 12),
     "i": lambda hours, minutes, seconds, micros: f"{minutes:02}",
     "p": lambda hours, minutes, seconds, micros: _half(hours),
-    "S": lambda hours, minutes, seconds, micros: f"{seconds:02}",
-    "s": lambda hours, minutes, seconds, micros: f"{seconds:02}",
+    **dict.fromkeys("Ss", lambda hours, minutes, seconds, micros: f"{seconds:02}"),
     "f": lambda hours, minutes, seconds, micros: f"{micros:06}",
     "T": lambda hours, minutes, seconds, micros: f"{hours:02}:{minutes:02}:{seconds:02}",
     "r": lambda hours, minutes, seconds, micros: f"{hours % 12 or 12:02}:{minutes:02}:{seconds:02} {_half(hours)}",
@@ -81,12 +79,6 @@ def _month(moment: CalendarMoment) -> str:
 
 def _ordinal(day: int) -> str:
     return f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
-
-
-def _day_of_year(moment: CalendarMoment) -> int:
-    if has_zero(moment):
-        return 0
-    return day_of_year(moment)
 
 
 def _week(moment: CalendarMoment, mode: int) -> str:
@@ -108,7 +100,7 @@ _DATE_LETTERS: dict[str, Callable[[CalendarMoment], str]] = {
     "D": lambda moment: _ordinal(moment.day),
     "b": lambda moment: _month(moment)[:3],
     "M": _month,
-    "j": lambda moment: f"{_day_of_year(moment):03}",
+    "j": lambda moment: f"{0 if has_zero(moment) else day_of_year(moment):03}",
     "a": lambda moment: WEEKDAYS[weekday_of(moment)][:3],
     "W": lambda moment: WEEKDAYS[weekday_of(moment)],
     "w": lambda moment: str(weekday_of(moment)),
@@ -280,16 +272,13 @@ def _skip(pattern: str) -> Callable[[_DateReader], None]:
 _READERS: dict[str, Callable[[_DateReader], None]] = {
     "%b": _named_month(3),
     "%M": _named_month(9),
-    "%c": _field("month", 2, 0, 12),
-    "%m": _field("month", 2, 0, 12),
-    "%d": _field("day", 2, 0, 31),
-    "%e": _field("day", 2, 0, 31),
+    **dict.fromkeys(("%c", "%m"), _field("month", 2, 0, 12)),
+    **dict.fromkeys(("%d", "%e"), _field("day", 2, 0, 31)),
     "%f": _micros,
     **{f"%{letter}": _field("hour", 2, 1, 12, "%h") for letter in "hIl"},
     **{f"%{letter}": _field("hour", 2, 0, 23, "%H") for letter in "Hk"},
     "%i": _field("minute", 2, 0, 59),
-    "%s": _field("second", 2, 0, 59),
-    "%S": _field("second", 2, 0, 59),
+    **dict.fromkeys(("%s", "%S"), _field("second", 2, 0, 59)),
     "%j": lambda reading: reading.seen.update({"%j": reading.number(3, 1, 999)}),
     "%p": _am_pm,
     "%r": _whole_clock(True),
