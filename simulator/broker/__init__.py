@@ -1,6 +1,8 @@
 """A real single-node Apache Kafka for experiments, without docker: its jars come from Maven through pyspark's Ivy.
 
-One directory is one broker.
+One directory is one broker. A schema registry may be beside it: Apicurio Registry with Confluent's API. TiCDC wants `{}` for
+a GET of the registry's URL, where Apicurio has a page of HTML: Apicurio redirects that request to an artifact whose content
+is `{}` (tiflow v8.5.4: pkg/sink/codec/avro/confluent_schema_registry.go).
 """
 
 from __future__ import annotations
@@ -8,13 +10,17 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
+from http.client import HTTPException
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from simulator.broker.java import (
     Server,
     ServerKind,
     cache_directory,
     choose_port,
+    fetch_archive,
     fetch_jars,
     find_java,
     free_port,
@@ -154,3 +160,88 @@ broker.session.timeout.ms=3000
 broker.heartbeat.interval.ms=500
 """
 """With the last two lines a restart after a kill takes 5-8 s on the same directory, without them 12 s."""
+
+
+APICURIO = "2.6.13.Final"
+ARTIFACT = "apicurio-registry-app"
+
+REGISTRY_IVY_FILE = f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+<info organisation="local" module="archive"/><dependencies>
+<dependency org="io.apicurio" name="{ARTIFACT}" rev="{APICURIO}" conf="default" transitive="false">
+<artifact name="{ARTIFACT}" type="tar.gz" ext="tar.gz" m:classifier="all"/></dependency>
+</dependencies></ivy-module>
+"""
+
+API = "/apis/ccompat/v7"
+ROOT_ARTIFACT = "/apis/registry/v2/groups/ticdc/artifacts"
+REGISTRY_PORT = 8081
+"""The port of Confluent's registry."""
+
+REGISTRY = ServerKind("the schema registry", "registry.json", "registry.json", "registry.log")
+
+
+def start_registry(port: int | None = None, directory: Path | None = None) -> str:
+    """Start the registry on 127.0.0.1 and wait until it answers; return its URL.
+
+    One that already serves the directory is kept, with its schemas. Without `port` it is 8081 if free, else any free
+    port. Raise UserError or DeliveryError.
+    """
+    home = _registry_home(directory)
+    running = registry_status(directory)
+    if running is not None:
+        if port is not None and running.address != _registry_url(port):
+            raise UserError(
+                f"a schema registry for {home.parent} already runs at {running.address}, not on port {port}: stop it first, "
+                "or give another directory"
+            )
+        return running.address
+    number = choose_port(port, REGISTRY_PORT)
+    java = find_java("the schema registry")
+    program = fetch_registry(java)
+    home.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "quarkus.http.host": "127.0.0.1",
+        "quarkus.http.port": str(number),
+        "REGISTRY_DATASOURCE_URL": f"jdbc:h2:file:{home / 'data'}",
+        "registry.redirects.ticdc": f"{API},{ROOT_ARTIFACT}/root",
+        "ticdc-sim.state": str(home / REGISTRY.mark),
+    }
+    options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", *(f"-D{name}={value}" for name, value in settings.items())]
+    jar = program / f"{ARTIFACT}-{APICURIO}-runner.jar"
+    command = [java, *options, "-jar", str(jar)]
+    REGISTRY.start(home, _registry_url(number), command, lambda: _add_root_artifact(f"http://127.0.0.1:{number}"))
+    return _registry_url(number)
+
+
+def fetch_registry(java_program: str) -> Path:
+    """Return the directory of Apicurio Registry, downloaded if missing (142 MB); raise UserError if that fails."""
+    return fetch_archive(java_program, f"apicurio-{APICURIO}", f"Apicurio Registry {APICURIO}", REGISTRY_IVY_FILE)
+
+
+def registry_status(directory: Path | None = None) -> Server | None:
+    """Return the registry that serves the directory, or None. Its address is for `schema-registry` of changefeed.toml."""
+    return REGISTRY.status(_registry_home(directory))
+
+
+def stop_registry(directory: Path | None = None) -> bool:
+    """Stop the directory's registry and keep its schemas; return whether one was running."""
+    return REGISTRY.stop(_registry_home(directory))
+
+
+def _registry_home(directory: Path | None) -> Path:
+    return (directory or default_directory()).absolute() / "registry"
+
+
+def _registry_url(port: int) -> str:
+    return f"http://127.0.0.1:{port}{API}"
+
+
+def _add_root_artifact(address: str) -> bool:
+    """Add the artifact that TiCDC's first request is redirected to; return whether the registry has it."""
+    headers = {"Content-Type": "application/json", "X-Registry-ArtifactId": "root", "X-Registry-ArtifactType": "JSON"}
+    request = Request(f"{address}{ROOT_ARTIFACT}?ifExists=RETURN", b"{}", headers, method="POST")
+    try:
+        with urlopen(request, timeout=5):
+            return True
+    except (HTTPError, OSError, HTTPException):
+        return False

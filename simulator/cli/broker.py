@@ -31,14 +31,13 @@ def broker() -> None:
 def start(port: int | None, registry: bool, registry_port: int | None, directory: Path | None) -> None:
     """Start it; the first time Kafka itself is fetched from Maven Central (44 MB)."""
     from simulator import broker as kafka
-    from simulator.broker import registry as registries
 
     if registry_port is not None and not registry:
         raise UserError("--registry-port is the port of a schema registry: give --registry, too")
     address = kafka.start(port, directory)
     show_lines([f"Kafka serves {address}; sink-uri: kafka://{address}/<topic>?protocol=open-protocol"])
     if registry:
-        url = registries.start(registry_port, directory)
+        url = kafka.start_registry(registry_port, directory)
         show_lines(
             [
                 f'the schema registry serves {url}; for protocols in Avro, in changefeed.toml: [sink] schema-registry = "{url}"'
@@ -51,9 +50,8 @@ def start(port: int | None, registry: bool, registry_port: int | None, directory
 def stop(directory: Path | None) -> None:
     """Stop it and its schema registry; topics and schemas stay for the next start."""
     from simulator import broker as kafka
-    from simulator.broker import registry
 
-    if registry.stop(directory):
+    if kafka.stop_registry(directory):
         show_lines(["the schema registry is stopped"])
     show_lines(["stopped" if kafka.stop(directory) else "no broker was running"])
 
@@ -63,9 +61,8 @@ def stop(directory: Path | None) -> None:
 def status(directory: Path | None) -> None:
     """Say whether it runs, and where."""
     from simulator import broker as kafka
-    from simulator.broker import registry
 
-    running, schemas = kafka.status(directory), registry.status(directory)
+    running, schemas = kafka.status(directory), kafka.registry_status(directory)
     if running is None:
         raise UserError("no broker is running; start one with: ticdc-sim broker start")
     show_lines([f"running on {running.address}, pid {running.pid}, data in {running.directory}"])

@@ -1,4 +1,4 @@
-"""Settings that only some releases have, in groups that releases have together, and names that `ignore-event` accepts.
+"""Settings that only some releases have, in groups that code asks for or that are long, and names that `ignore-event` accepts.
 
 `?name` is a parameter of the sink-uri; the others are dotted keys or whole tables of changefeed.toml. Settings that are
 not listed exist in every release. Checked at every tag: pkg/config/*.go (toml tags), cdc/sink/**, pkg/sink/**; for
@@ -9,10 +9,6 @@ from __future__ import annotations
 
 LARGE = "sink.kafka-config.large-message-handle"
 
-SASL = frozenset({"?sasl-mechanism", "?sasl-user", "?sasl-password"})
-
-TIMEOUTS = frozenset({"?dial-timeout", "?read-timeout", "?write-timeout"})
-
 KERBEROS = frozenset(
     {
         "?enable-tls",
@@ -21,8 +17,6 @@ KERBEROS = frozenset(
         "?sasl-gssapi-disable-pafxfast",
     }
 )
-
-ATOMICITY = frozenset({"?transaction-atomicity", "sink.transaction-atomicity"})
 
 KAFKA_KEYS = frozenset(
     f"sink.kafka-config.{name}"
@@ -52,29 +46,13 @@ STORAGE = frozenset(
     {"bdr-mode", "memory-quota", "sink.date-separator", "sink.enable-partition-separator", "sink.terminator"}
 )
 
-CSV_BINARY = frozenset({"sink.csv.binary-encoding-method"})
-
-CSV_OLD = frozenset({"sink.csv.output-old-value"})
-
-CSV_HANDLE = frozenset({"sink.csv.output-handle-key"})
-
-CSV_HEADER = frozenset({"sink.csv.output-field-header"})
-
 CLOUD = "sink.cloud-storage-config"
-
-COLUMN_ID = frozenset({f"{CLOUD}.output-column-id"})
 
 CLEANUP = frozenset(
     {f"{CLOUD}.{name}" for name in ("file-expiration-days", "file-cleanup-cron-spec", "flush-concurrency")}
 )
 
-RAW_FILES = frozenset({f"{CLOUD}.output-raw-change-event"})
-
-TABLE_IDS = frozenset({"?use-table-id-as-path", f"{CLOUD}.use-table-id-as-path"})
-
 SPOOL = frozenset({f"{mark}{name}" for mark in ("?", f"{CLOUD}.") for name in ("spool-disk-quota", "spool-base-dir")})
-
-SKIP_VERIFY = frozenset({"?insecure-skip-verify", "sink.file-index-digit"})
 
 LARGE_MESSAGES = frozenset({LARGE})
 
@@ -94,16 +72,6 @@ CLAIM_CHECK_7_3 = frozenset({f"{LARGE}.claim-check-compression"})
 COMPRESSION = frozenset({f"{LARGE}.large-message-handle-compression"})
 
 INDEX_RULES = frozenset({"sink.dispatchers.columns", "sink.dispatchers.index"})
-
-SIMPLE = frozenset(
-    {
-        "?encoding-format",
-        "sink.kafka-config.codec-config.encoding-format",
-        "sink.send-bootstrap-in-msg-count",
-        "sink.send-bootstrap-interval-in-sec",
-        "sink.send-bootstrap-to-all-partition",
-    }
-)
 
 OPEN = frozenset({"sink.open"})
 
@@ -125,10 +93,6 @@ SPANS = frozenset(
     f"scheduler.{name}" for name in ("enable-table-across-nodes", "region-threshold", "write-key-threshold")
 )
 
-SPANS_BY_COUNT = frozenset({"scheduler.region-count-per-span", "scheduler.scheduling-task-count-per-node"})
-
-SPANS_BY_NODE = frozenset({"scheduler.split-number-per-node"})
-
 BALANCE = frozenset(
     f"scheduler.{name}"
     for name in (
@@ -136,8 +100,6 @@ BALANCE = frozenset(
         *("min-traffic-percentage", "max-traffic-percentage"),
     )
 )
-
-FORCE_SPLIT = frozenset({"scheduler.force-split", "scheduler.region-count-refresh-interval"})
 
 ACTIVE_ACTIVE = frozenset(
     {"enable-active-active", "active-active-progress-interval", "active-active-sync-stats-interval"}

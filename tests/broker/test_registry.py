@@ -11,8 +11,7 @@ import pytest
 from support.kafka_fixture import require_registry
 from support.playing import error_of
 
-from simulator import TiCDC
-from simulator.broker import registry
+from simulator import TiCDC, broker
 from simulator.broker.java import free_port
 from simulator.errors import EncodeError, UserError
 from simulator.reader.decode import RowEvent, decode
@@ -27,14 +26,14 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     require_registry()
     place = tmp_path_factory.mktemp("registry")
     try:
-        registry.start(free_port(), place)
+        broker.start_registry(free_port(), place)
         yield place
     finally:
-        registry.stop(place)
+        broker.stop_registry(place)
 
 
 def url(directory: Path) -> str:
-    running = registry.status(directory)
+    running = broker.registry_status(directory)
     assert running is not None
     return running.address
 
@@ -73,11 +72,11 @@ def test_schemas_outlive_the_registry(directory: Path) -> None:
     number = before.register("kept-value", '{"type":"record","name":"kept","fields":[]}')
     port = int(url(directory).split("/")[2].partition(":")[2])
     with pytest.raises(UserError, match="already runs at .*: stop it first"):
-        registry.start(1, directory)
-    registry.stop(directory)
-    assert registry.status(directory) is None
+        broker.start_registry(1, directory)
+    broker.stop_registry(directory)
+    assert broker.registry_status(directory) is None
 
-    after = ConfluentRegistry(registry.start(port, directory))
+    after = ConfluentRegistry(broker.start_registry(port, directory))
     after.check()
     assert json.loads(after.schema(number) or "")["name"] == "kept"
 

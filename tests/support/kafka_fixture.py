@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from simulator import broker
-from simulator.broker import registry
 from simulator.broker.java import find_java, free_port
 from simulator.errors import UserError
 
@@ -40,7 +39,7 @@ def require_kafka_jars() -> None:
 
 def require_registry() -> None:
     with skipped_without_network():
-        registry.fetch_program(find_java("the schema registry"))
+        broker.fetch_registry(find_java("the schema registry"))
 
 
 def start_broker(directory: Path) -> str:
