@@ -38,7 +38,7 @@ from simulator.ticdc.codecs.wire_text import base64, escape, is_plain, join, quo
 from simulator.ticdc.mounter import UNTYPED, later_columns
 from simulator.ticdc.table_info import cached_by_columns
 from simulator.tidb.collations import has_weights, padded, pads_spaces
-from simulator.tidb.keys import SIGN, big_endian
+from simulator.tidb.keys import SIGN, big_endian, encode_sort_keys, index_prefix
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle, places_of
 from simulator.tidb.model.types import ColumnType
@@ -235,12 +235,8 @@ def encoded_row_keys(changes: OperationRows) -> pa.Array:
     prefix = b"t" + (physical + int(SIGN)).to_bytes(8, "big") + b"_r"
     if not has_common_handle(rows.table):
         return base64(join(prefix, big_endian(rows.row_id.to_numpy().view(np.uint64) ^ SIGN, rows.row_id)))
-    data = changes.last()
-    return base64(join(prefix, *(_part(rows.table, part, data) for part in _parts(rows.table))))
-
-
-def _parts(table: Table) -> tuple[IndexColumn, ...]:
-    return next(index.columns for index in table.indexes if index.primary)
+    parts, data = next(index.columns for index in rows.table.indexes if index.primary), changes.last()
+    return base64(join(prefix, *(_part(rows.table, part, data) for part in parts)))
 
 
 def _part(table: Table, part: IndexColumn, data: Image) -> pa.Array:
@@ -250,7 +246,7 @@ def _part(table: Table, part: IndexColumn, data: Image) -> pa.Array:
     column, cells = visible[place], data.cells(place)
     family = types.family(column.type)
     if family in ("integer", "year"):
-        return _integers(cells, types.is_unsigned(column.type) and family == "integer")
+        return join(UINT if column.type.unsigned else INT, encode_sort_keys(column.type, cells))
     if family == "string" and _sorts_by_bytes(column.type):
         return join(BYTES, _encode_bytes(_bytes(cells, column, part.length)))
     raise EncodeError(
@@ -264,21 +260,13 @@ def _sorts_by_bytes(type: ColumnType) -> bool:
     return types.is_binary(type) or type.collation.endswith("_bin") and not has_weights(type.collation)
 
 
-def _integers(cells: pa.Array, unsigned: bool) -> pa.Array:
-    numbers = cells.cast(pa.string()).cast(pa.uint64() if unsigned else pa.int64()).to_numpy()
-    if unsigned:
-        return join(UINT, big_endian(numbers, cells))
-    return join(INT, big_endian(numbers.view(np.uint64) ^ SIGN, cells))
-
-
 def _bytes(cells: pa.Array, column: Column, length: int) -> pa.Array:
     """Return the bytes that the collation sorts by: of the first `length` characters, without trailing spaces if it
     pads.
 
     Source: tidb: pkg/util/collate/bin.go.
     """
-    if length >= 0:
-        cells = pc.utf8_slice_codeunits(cells.view(pa.string()), 0, length).cast(pa.binary())
+    cells = cells if length < 0 else index_prefix(cells, length)
     if types.is_binary(column.type):
         return latin1(cells)
     return surrogate_unescaped(padded(cells) if pads_spaces(column.type.collation) else cells)
