@@ -47,6 +47,11 @@ class KafkaSettings(Kafka):
         """The brokers as a user wrote them."""
         return ",".join(self.brokers)
 
+    @property
+    def security_protocol(self) -> str:
+        """Kafka's name of what is between a client and the brokers."""
+        return ("SASL_" if self.sasl.mechanism else "") + ("SSL" if self.tls.enabled else "PLAINTEXT")
+
 
 def of_changefeed(kafka: Kafka) -> KafkaSettings:
     """Return the settings of a changefeed's Kafka options."""

@@ -268,13 +268,10 @@ def options(settings: KafkaSettings) -> dict[str, Any]:
         "socket.connection.setup.timeout.ms": max(1000, int(settings.dial_timeout * 1000)),
         "reconnect.backoff.max.ms": 1000,
         "allow.auto.create.topics": False,
-        **_security(settings.sasl, settings.tls, settings.read_timeout),
+        "security.protocol": settings.security_protocol,
+        **_tls(settings.tls),
+        **_sasl(settings.sasl, settings.read_timeout),
     }
-
-
-def _security(sasl: Sasl, tls: Tls, timeout: float) -> dict[str, Any]:
-    protocol = ("SASL_" if sasl.mechanism else "") + ("SSL" if tls.enabled else "PLAINTEXT")
-    return {"security.protocol": protocol} | _tls(tls) | _sasl(sasl, timeout)
 
 
 def _tls(tls: Tls) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from urllib.parse import quote_plus, urlencode
 from simulator.errors import DeliveryError, SimulatorError, UserError, uri_without_secrets
 from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.schema_registry import tls_context
-from simulator.ticdc.changefeed import Sasl, Tls
+from simulator.ticdc.changefeed import Sasl
 
 with warnings.catch_warnings():
     # It reads its schemas by importlib.resources.read_text, which Python 3.11 and 3.12 call deprecated
@@ -75,13 +75,17 @@ logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
 def client_options(settings: KafkaSettings) -> dict[str, Option]:
     """Return the options that producer, consumer and admin client share."""
-    return {
+    options: dict[str, Option] = {
         "bootstrap_servers": list(settings.brokers),
         "client_id": settings.client_id,
         "bootstrap_timeout_ms": int(settings.dial_timeout * 1000),
         "reconnect_backoff_max_ms": 1000,
-        **_security(settings.sasl, settings.tls, settings.read_timeout),
+        "security_protocol": settings.security_protocol,
     }
+    if settings.tls.enabled:
+        options["ssl_context"] = tls_context(settings.tls)
+        options["ssl_check_hostname"] = not settings.tls.insecure_skip_verify
+    return options | (_sasl(settings.sasl, settings.read_timeout) if settings.sasl.mechanism else {})
 
 
 EXTRAS = {"crc32c": "crc32c", "snappy": "snappy", "lz4": "lz4", "zstd": "zstandard"}
@@ -143,17 +147,6 @@ def failure(error: BaseException) -> str:
     if isinstance(error, BrokerResponseError):
         return f"answers with {broker_error(error)}"
     return f"does not answer: {reason(error)}"
-
-
-def _security(sasl: Sasl, tls: Tls, timeout: float) -> dict[str, Option]:
-    protocol = ("SASL_" if sasl.mechanism else "") + ("SSL" if tls.enabled else "PLAINTEXT")
-    options: dict[str, Option] = {"security_protocol": protocol}
-    if tls.enabled:
-        options["ssl_context"] = tls_context(tls)
-        options["ssl_check_hostname"] = not tls.insecure_skip_verify
-    if sasl.mechanism:
-        options.update(_sasl(sasl, timeout))
-    return options
 
 
 def _sasl(sasl: Sasl, timeout: float) -> dict[str, Option]:
