@@ -30,7 +30,7 @@ A column has one name and type in all of them (`COLUMNS`):
     row_id         `ticdc.table_info.row_ids`, or the row id that scripted SQL allocated or a snapshot tells; null for a
                    common handle
     dispatch_hash  hash of the row's dispatcher, 32 bits unsigned
-    destination    Kafka partition, numbered through all topics (`ticdc.dispatch.Destinations`)
+    destination    Kafka partition, numbered through all topics (`ticdc.dispatch.destinations`)
 
 A row change without an image is of a row that a transaction inserts and deletes (`releases` empty_changes).
 """

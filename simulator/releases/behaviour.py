@@ -169,7 +169,7 @@ class Behaviour:
     """What follows the sentence, its punctuation first."""
 
     when: str = ""
-    """Where it is true (`tags`)."""
+    """The ranges of releases where it is true."""
 
     values: Mapping[Any, Meant] = field(default_factory=dict)
     """Each value, and where it is the one."""

@@ -48,7 +48,7 @@ def value_text(value: Value, column: Column) -> str | None:
 def _enum(value: str, column: Column) -> str:
     names = ("", *column.type.elements)
     if not value.isdecimal() and value in names:
-        return value  # of an older row (`ticdc.older_rows`)
+        return value  # of an older row (`ticdc.mounter`)
     if not value.isdecimal() or int(value) >= len(names):
         raise UserError(f"column {column.name!r}: {value!r} is no member of its ENUM, 0 to {len(names) - 1} are")
     return names[int(value)]
@@ -348,7 +348,7 @@ def _text(cell: bytes, column: Column, as_bytes: bool) -> bytes | None:
 @dataclass(frozen=True)
 class ImagesOfReleases:
     """Converts rows to images as `row_images` does, where one of some releases wrote them. Old values of rows that are older
-    than a column may be others than those that the rows have (`ticdc.older_rows`): they are unknown."""
+    than a column may be others than those that the rows have (`ticdc.mounter`): they are unknown."""
 
     releases: tuple[Release, ...]
     zone: str

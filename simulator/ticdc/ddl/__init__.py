@@ -116,7 +116,7 @@ def _discarding(job: Job, context: JobContext) -> str:
     if not context.rules.release.event_filter_discards or job.renames:
         return ""
     schema = job.exchanged_table.schema if job.exchanged_table else job.schema
-    return _worded(rule_ignoring_ddl(context.rules.event_filters, schema, job.table, job.query, job.code))
+    return _worded(rule_ignoring_ddl(context.rules.event_filters, (schema, job.table), job.query, job.code))
 
 
 def _ignored_rename(job: Job, context: JobContext, schema: str, table: str) -> bool:
@@ -126,7 +126,7 @@ def _ignored_rename(job: Job, context: JobContext, schema: str, table: str) -> b
     """
     if context.rules.release.event_filter_rename != "both-names":
         return False
-    rule = rule_ignoring_ddl(context.rules.event_filters, schema, table, job.query, job.code, (schema, table))
+    rule = rule_ignoring_ddl(context.rules.event_filters, (schema, table), job.query, job.code, (schema, table))
     return rule is not None
 
 
@@ -218,17 +218,13 @@ def _ignoring(event: JobEvent, job: Job, context: JobContext) -> str:
     """
     if not context.rules.release.event_filter_ddl:
         return ""
-    filtered_event = replace(event, schema=job.schema, table=job.table) if job.exchanged_table else event
+    name = (job.schema, job.table) if job.exchanged_table else (event.schema, event.table)
     query, old = event.query, None
     if event.type_code == Action.RENAME_TABLE:
         query, old = _rename_text(job, context.rules.release, query), event.old
     elif context.rules.release.event_filter_sees_sent_text:
         query = sent_query(event, context.rules.release, context.sql_mode(job))
-    return _worded(
-        rule_ignoring_ddl(
-            context.rules.event_filters, filtered_event.schema, filtered_event.table, query, event.type_code, old
-        )
-    )
+    return _worded(rule_ignoring_ddl(context.rules.event_filters, name, query, event.type_code, old))
 
 
 def _worded(rule: EventRule | None) -> str:

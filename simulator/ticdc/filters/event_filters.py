@@ -96,11 +96,11 @@ def event_filters(
 
 
 def rule_ignoring_ddl(
-    filters: EventFilters, schema: str, table: str, query: str, type_code: int, old: tuple[str, str] | None = None
+    filters: EventFilters, name: tuple[str, str], query: str, type_code: int, old: tuple[str, str] | None = None
 ) -> EventRule | None:
     """Return the rule that ignores a DDL; None if it is sent. Some releases parse it even if there is no rule.
 
-    `table` is empty for a DDL on a database. A RENAME is matched by the `old` name, unless the release matches the new
+    `name` is schema and table, which is empty for a DDL on a database. A RENAME is matched by the `old` name, unless the release matches the new
     name only. Raise DdlError if TiCDC stops: CDC:ErrTableIneligible for a RENAME of a table that classic TiCDC does not
     know by its old name, CDC:ErrConvertDDLToEventTypeFailed, and `event type … not valid` without a code.
     """
@@ -110,10 +110,10 @@ def rule_ignoring_ddl(
     if not filters.rules:
         return None
     if type == RENAME_TABLE and filters.release.event_filter_rename != "new-name":
-        schema, table = _old_name(filters.release, (schema, table), old)
+        name = _old_name(filters.release, name, old)
     if not type:
         return None
-    for rule in _matching(filters, schema, table):
+    for rule in _matching(filters, *name):
         if _ignores(rule, type, query, filters.release):
             return rule
     return None

@@ -39,13 +39,12 @@ def passing_rows(
     transactions. Raise ChangefeedError for an expression that does not suit the table, if there is a change of its
     kind: CDC:ErrInvalidFilterExpression, CDC:ErrExpressionColumnNotFound.
     """
-    before, after = changes.column("before"), changes.column("after")
     is_sent = pa.repeat(pa.scalar(True), changes.num_rows)
     if ignored_start_ts:
         stamps = pa.array([ts + tso.BEFORE_COMMIT for ts in ignored_start_ts], changes.column("commit_ts").type)
         is_sent = pc.and_(is_sent, pc.invert(pc.is_in(changes.column("commit_ts"), stamps)))
-    for kind, of_kind in _kinds(before, after).items():
-        is_sent = pc.and_(is_sent, pc.invert(_ignored(filters, table, kind, of_kind, before, after)))
+    for kind, of_kind in _kinds(changes.column("before"), changes.column("after")).items():
+        is_sent = pc.and_(is_sent, pc.invert(_ignored(filters, table, kind, of_kind, changes)))
     return is_sent
 
 
@@ -56,7 +55,7 @@ def _kinds(before: pa.Array, after: pa.Array) -> dict[str, pa.BooleanArray]:
 
 
 def _ignored(
-    filters: EventFilters, table: Table, kind: str, of_kind: pa.BooleanArray, before: pa.Array, after: pa.Array
+    filters: EventFilters, table: Table, kind: str, of_kind: pa.BooleanArray, changes: pa.RecordBatch
 ) -> pa.BooleanArray:
     """Return which changes of a kind the rules ignore."""
     if rule_ignoring_row(filters, table.schema, table.name, kind):
@@ -69,9 +68,8 @@ def _ignored(
     for expression, _ in expressions:
         check_expression(expression, table)
     sides = {
-        side: _texts(without_marks(image.filter(of_kind), filters.release), table, filters.time_zone)
-        for side, image in (("before", before), ("after", after))
-        if any(side == read for _, read in expressions)
+        side: _texts(without_marks(changes.column(side).filter(of_kind), filters.release), table, filters.time_zone)
+        for side in {side for _, side in expressions}
     }
     ignored = functools.reduce(
         pc.or_, [is_ignored(expression, table, sides[side], filters.time_zone) for expression, side in expressions]

@@ -472,7 +472,7 @@ def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication, release: Rel
     try:
         parse_job_text(ddl["query"], release)
     except DdlError:
-        return "skip" if rule_ignoring_ddl(filters, schema, table, ddl["query"], code, old) else "send"
+        return "skip" if rule_ignoring_ddl(filters, (schema, table), ddl["query"], code, old) else "send"
     pairs = () if old is None else ((old, TableName(schema, table)),)
     job = Job(code, ddl["query"], None, schema, table, pairs, pairs)
     rules = replace(plain_rules(release), replication=filtered, event_filters=filters)

@@ -44,7 +44,7 @@ def rule(
 
 
 def ignored(made: EventFilters, code: int, query: str = "no matter", schema: str = "a", table: str = "t") -> bool:
-    return rule_ignoring_ddl(made, schema, table, query, code, (schema, table)) is not None
+    return rule_ignoring_ddl(made, (schema, table), query, code, (schema, table)) is not None
 
 
 # -- settings --------------------------------------------------------------------------------------------------------
@@ -123,10 +123,10 @@ def test_up_to_7_6_a_text_must_be_a_statement() -> None:
 
 def test_a_rename_is_judged_by_the_old_name() -> None:
     made = filters(rule("a.t", "rename table"))
-    assert rule_ignoring_ddl(made, "b", "u", "RENAME TABLE a.t TO b.u", 14, ("a", "t"))
-    assert rule_ignoring_ddl(made, "a", "t", "RENAME TABLE b.u TO a.t", 14, ("b", "u")) is None
+    assert rule_ignoring_ddl(made, ("b", "u"), "RENAME TABLE a.t TO b.u", 14, ("a", "t"))
+    assert rule_ignoring_ddl(made, ("a", "t"), "RENAME TABLE b.u TO a.t", 14, ("b", "u")) is None
     with pytest.raises(DdlError, match=r"CDC:ErrTableIneligible.*not eligible to replicate\(a.t\)"):
-        rule_ignoring_ddl(made, "a", "t", "RENAME TABLE b.u TO a.t", 14)
+        rule_ignoring_ddl(made, ("a", "t"), "RENAME TABLE b.u TO a.t", 14)
 
 
 def test_no_event_filter_ignores_nothing() -> None:

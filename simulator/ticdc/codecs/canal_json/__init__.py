@@ -123,9 +123,9 @@ def encode_operation(
     if handle_key_only or deletes and (options.delete_only_output_handle_key_columns or not options.enable_old_value):
         columns = tuple(column for column in columns if column.member.handle)
     selected = [column for column in columns if column.selected]
-    data = changes.before() if deletes else changes.after()
+    data = changes.last()
     row = [b"[{", *json_members.object_pieces([column.member for column in selected], data), b"}]"]
-    old = _old(columns if release.canal_blank_old_values else selected, changes, row, data, options, release)
+    old = _old(columns if release.canal_blank_old_values else selected, changes, row, options, release)
     images = [b',"old":', *old, b',"data":', *row] if release.canal_old_first else [b',"data":', *row, b',"old":', *old]
     return join(
         *_head(changes, options, release),
@@ -186,17 +186,17 @@ def promoted_sql_types(cells: pa.Array, usual: bytes, limit: int, wider: int) ->
 
 
 def _old(
-    columns: Columns, changes: OperationRows, row: list[Piece], data: Image, options: CodecOptions, release: Release
+    columns: Columns, changes: OperationRows, row: list[Piece], options: CodecOptions, release: Release
 ) -> list[Piece]:
     if changes.operation != "UPDATE":
         if not release.canal_old_everywhere:
             return [b"null"]
         return row if changes.operation == "DELETE" else [b"[null]"]
-    before = changes.before()
+    before, after = changes.before(), changes.after()
     old = [column if column.selected else _blank(column) for column in columns]
     if not options.only_output_updated_columns:
         return [b"[{", *json_members.object_pieces([column.member for column in old], before), b"}]"]
-    listed = (json_members.PartialMember(column.member, _differs(column, before, data, release)) for column in old)
+    listed = (json_members.PartialMember(column.member, _differs(column, before, after, release)) for column in old)
     return [b"[{", json_members.partial_members(listed, before), b"}]"]
 
 

@@ -58,7 +58,7 @@ class TableSchema:
 
 def table_schema(info: TableInfo, release: Release) -> TableSchema:
     """Return the schema of a table or view. A BOOTSTRAP has sorted the columns of the table before a statement by their
-    ids already (`mistaken`)."""
+    ids already (`rows`)."""
     table = info.table
     if not isinstance(table, Table):
         columns = tuple(ColumnSchema(name, None, True, None) for name in table.columns)
