@@ -6,14 +6,13 @@ shown as lines for people, or as JSON for programs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from simulator.errors import UserError
 from simulator.explain.message_examples import PLACES, SENDING, SHARED, SPLITS, TEXTS
-from simulator.explain.playback import OPEN, ExampleEvent, ExampleOutput, ExampleRow, ReleaseExample, play
+from simulator.explain.playback import OPEN, ExampleOutput, ReleaseExample, play
 from simulator.explain.row_examples import (
     AVRO_ROWS,
     CANAL_ROWS,
@@ -27,6 +26,7 @@ from simulator.reader.decode import DECODERS, protocol_of
 from simulator.reader.event_lines import as_text
 from simulator.releases import RELEASES, Release, ReleaseDifference
 from simulator.sinks.memory import Message
+from simulator.tidb.parser.script import split_script
 
 EXAMPLES: Mapping[str, tuple[ReleaseExample, ...]] = {
     **ROWS,
@@ -87,16 +87,13 @@ FEW = 3
 def example_lines(selected: SelectedExample, names: tuple[str, str], base: str) -> Iterator[str]:
     """Yield the tables and events of an example, then the output of each release under its name."""
     example = selected.example
-    yield f"  given   {example.tables}"
-    for number, event in enumerate(example.events):
-        yield f"  {'' if number else 'event':<7} {event_text(event)}"
-    if example.script:
-        yield f"  event   {example.script}"
+    yield f"  given   {example.given}"
+    yield f"  event   {example.script}"
     if example.uri != OPEN:
         yield f"  uri     {example.uri}"
     if example.config:
         yield f"  config  {example.config.replace(chr(10), '; ')}"
-    for label, value in (("tz", example.time_zone), ("job", example.job_text), ("client", example.charset)):
+    for label, value in (("tz", example.time_zone), ("job", example.job_text)):
         if value:
             yield f"  {label:<7} {value}"
     yield f"  else as in {base}"
@@ -105,18 +102,6 @@ def example_lines(selected: SelectedExample, names: tuple[str, str], base: str) 
     for name, output in zip(names, outputs, strict=True):
         for line in output_lines(output, len(places) > 1):
             yield f"  {name}: {line}"
-
-
-def event_text(event: ExampleEvent) -> str:
-    """Return a statement, or the row changes of a transaction, as text."""
-    return event if isinstance(event, str) else "; ".join(map(_row_text, event))
-
-
-def _row_text(row: ExampleRow) -> str:
-    kind = "INSERT" if row.before is None else "DELETE" if row.after is None else "UPDATE"
-    images = (json.dumps(image, ensure_ascii=False) for image in (row.before, row.after) if image is not None)
-    many = f"{row.times:,} × " if row.times > 1 else ""
-    return f"{many}{kind} {row.table} {' → '.join(images)}"
 
 
 def output_lines(output: ExampleOutput, placed: bool) -> Iterator[str]:
@@ -142,22 +127,16 @@ def _event_texts(message: Message) -> list[str]:
 def example_as_dict(selected: SelectedExample) -> Mapping[str, Any]:
     """Return everything as JSON members, bytes in hex and as text."""
     example = selected.example
-    events = [*map(event_text, example.events), *filter(None, [example.script])]
     return {
-        "tables": example.tables,
-        "events": events,
+        "tables": example.given,
+        "events": [statement.text for statement in split_script(example.script)],
+        **({"job_text": example.job_text} if example.job_text else {}),
         "sink_uri": example.uri,
         "config": example.config,
-        **_special(example),
         "base": {"release": selected.base.name, "architecture": selected.base.architecture},
         "from": _output(selected.before),
         "to": _output(selected.after),
     }
-
-
-def _special(example: ReleaseExample) -> Mapping[str, str]:
-    session = {"job_text": example.job_text, "charset": example.charset}
-    return {name: value for name, value in session.items() if value}
 
 
 def _output(output: ExampleOutput) -> Mapping[str, Any]:

@@ -81,7 +81,9 @@ def decide(
         _require_mode(job, decision, context)
         routes = rules.router.routes
         mode = context.sql_mode(job)
-        sent = [route_event(event, sent_query(event, rules.release, mode), routes) for event in decision.events]
+        sent = [
+            route_event(event, sent_query(event, rules.release, job.charset, mode), routes) for event in decision.events
+        ]
         return replace(decision, events=tuple(event for event, _ in sent), queries=tuple(query for _, query in sent))
     except DdlError as error:
         return Decision(ERROR, str(error), error=error)
@@ -223,7 +225,7 @@ def _ignoring(event: JobEvent, job: Job, context: JobContext) -> str:
     if event.type_code == Action.RENAME_TABLE:
         query, old = _rename_text(job, context.rules.release, query), event.old
     elif context.rules.release.event_filter_sees_sent_text:
-        query = sent_query(event, context.rules.release, context.sql_mode(job))
+        query = sent_query(event, context.rules.release, job.charset, context.sql_mode(job))
     return _worded(rule_ignoring_ddl(context.rules.event_filters, name, query, event.type_code, old))
 
 

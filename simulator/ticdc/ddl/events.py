@@ -80,11 +80,11 @@ def job_events(job: Job, release: Release) -> tuple[JobEvent, ...]:
     return tuple(rule(job, release)) if rule else (_plain(job, release),)
 
 
-def sent_query(event: JobEvent, release: Release, sql_mode: frozenset[str] = frozenset()) -> str:
-    """Return the text that is sent, read by `sql_mode`; raise DdlError if TiCDC fails on it."""
+def sent_query(event: JobEvent, release: Release, charset: str = "", sql_mode: frozenset[str] = frozenset()) -> str:
+    """Return the text that is sent, read by `sql_mode`; raise DdlError if TiCDC fails on it. `charset` is the job's."""
     if event.as_is:
         return event.query + event.ending
-    return sent_text(event.query, release, sql_mode=frozenset() if event.restored else sql_mode) + event.ending
+    return sent_text(event.query, release, charset, frozenset() if event.restored else sql_mode) + event.ending
 
 
 def _plain(job: Job, release: Release) -> JobEvent:

@@ -60,7 +60,9 @@ def execute_batch(statements: Sequence[syntax.CreateTable], text: str, session: 
 def _complete(executed: ExecutionResult, session: Session) -> ExecutionResult:
     database = session.schema_name("") if session.database else ""
     jobs = tuple(
-        _with_ticdc_code(replace(job, database=database, sql_mode=session.sql_mode), session.release)
+        _with_ticdc_code(
+            replace(job, database=database, sql_mode=session.sql_mode, charset=session.charset), session.release
+        )
         for job in executed.jobs
     )
     return replace(executed, jobs=jobs)

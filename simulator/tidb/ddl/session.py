@@ -66,6 +66,9 @@ class Job:
     sql_mode: frozenset[str] = frozenset()
     """The sql_mode of the session, which TiDB keeps from 8.0 on (tidb#51321)."""
 
+    charset: str = ""
+    """character_set_connection of the session; empty for utf8mb4."""
+
     def with_object(self, schema: str, table: str) -> Job:
         return replace(self, schema=schema, table=table)
 
@@ -110,6 +113,9 @@ class Session:
     """CURRENT_TIMESTAMP(6), which rows older than a column with that default get: `2020-02-20 02:20:20.123456`."""
 
     sql_mode: frozenset[str] = frozenset((STRICT_MODES[0], "NO_ZERO_IN_DATE", "NO_ZERO_DATE"))
+    charset: str = ""
+    """character_set_connection; empty for utf8mb4."""
+
     foreign_key_checks: bool = True
     check_constraints: bool | None = None
     """tidb_enable_check_constraint; None if it is unknown."""

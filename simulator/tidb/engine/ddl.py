@@ -129,6 +129,7 @@ def ddl_session(session: Session) -> DdlSession:
         session.database.release,
         moment_text(statement_time(settings, session.now_ms).astimezone(zone), 6),
         settings.sql_mode,
+        variable_text(settings, "character_set_connection") or "",
         settings.foreign_key_checks,
         settings.check_constraints,
         variable_text(settings, "tidb_allow_remove_auto_inc") == "1",

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from simulator import TiCDC
 from simulator.errors import DdlError
+from simulator.reader.decode import DdlEvent
 from simulator.releases import Release, find, parse_release
 from simulator.ticdc.ddl.events import job_events, sent_query
 from simulator.ticdc.ddl.sent_text import execute_text, sent_text
@@ -189,6 +191,17 @@ def test_strings_carry_the_charset_of_the_job_where_the_release_looks_at_it(rele
     assert sent_text(text, find(release), "latin1") == (
         f"CREATE TABLE `t` (`a` CHAR(9) DEFAULT {introducer}'x' CHECK(`a`>_UTF8MB4'y') ENFORCED)"
     )
+
+
+@pytest.mark.parametrize(
+    ("release", "names", "introducer"),
+    [("v6.5.1", "latin1", "_UTF8MB4"), ("v8.5.3", "latin1", "_LATIN1"), ("v8.5.3", "utf8mb4", "_UTF8MB4")],
+)
+def test_the_charset_of_a_job_is_that_of_its_connection(release: str, names: str, introducer: str) -> None:
+    with TiCDC(release) as ticdc:
+        ticdc.execute(f"SET NAMES {names}; CREATE TABLE t (a INT PRIMARY KEY, b CHAR(9) DEFAULT 'x')")
+        sent = [event.query for event in ticdc.events() if isinstance(event, DdlEvent)]
+    assert set(sent) == {f"CREATE TABLE `t` (`a` INT PRIMARY KEY,`b` CHAR(9) DEFAULT {introducer}'x')"}
 
 
 def test_several_statements_in_one_job_stop_classic_and_are_joined_in_the_new_architecture() -> None:
