@@ -250,11 +250,13 @@ def test_a_reload_keeps_the_session_and_a_duplicated_tab_is_another(tab: Tab) ->
     tab.fill("#statements", "SELECT * FROM test.item")
     with tab.expect_popup() as opened:
         tab.evaluate("window.open(location.href)")
+    opened.value.wait_for_selector("#lanes b")  # its script has begun
     run(opened.value, "SELECT * FROM test.item")
     assert opened.value.inner_text("#answers .told") == "0 rows in set"
     opened.value.close()
 
     tab.reload()
+    tab.wait_for_selector("#lanes b")
     assert tab.input_value("#statements") == "SELECT * FROM test.item"
     run(tab, tab.input_value("#statements"))
     assert tab.inner_text("#answers .told") == "1 row in set"
