@@ -23,8 +23,8 @@ from simulator.columns.cells import unescaped
 from simulator.errors import UserError, printable_json
 from simulator.files import read_text
 from simulator.reader.event_lines import lines
-from simulator.reader.records import Record
 from simulator.sinks.memory import Message
+from simulator.sinks.records import Record
 from simulator.ticdc.codecs import Schema
 from simulator.tidb.engine import StatementOutcome
 from simulator.tidb.model.types import ColumnType, family, is_binary

@@ -26,14 +26,7 @@ from simulator.explain.change import RowChange
 from simulator.explain.ddl import ddl_lines, explain_statements
 from simulator.explain.row import explain_row, filter_decision, row_lines
 from simulator.limits import counted, noun
-from simulator.reader.compared_events import (
-    EVERYTHING,
-    ComparedEvent,
-    Identities,
-    StreamMessage,
-    differences,
-    events_of,
-)
+from simulator.reader.compared_events import EVERYTHING, ComparedEvent, Identities, differences, events_of
 from simulator.reader.decode import DdlEvent, Event, RowEvent, Watermark, before_image, told_schemas
 from simulator.reader.event_lines import MessageReader, as_dict, as_text, describe, kind
 from simulator.sinks.memory import Message
@@ -188,8 +181,8 @@ def _by_place(feed: Feed, alike: bool) -> dict[Place, list[ComparedEvent]]:
         if decoded.unreadable:
             places[place].append(ComparedEvent(*place, decoded.number, message.commit_ts, "", "", decoded.unreadable))
         elif alike:
-            sent = StreamMessage(*place, decoded.number, message.key, message.value, message.commit_ts)
-            places[place] += events_of(sent, feed.protocol, EVERYTHING, feed.schemas)
+            numbered = replace(message, topic=place[0], offset=decoded.number)
+            places[place] += events_of(numbered, feed.protocol, EVERYTHING, feed.schemas)
         else:
             places[place] += _said(decoded, place)
     return places

@@ -23,7 +23,6 @@ from simulator.reader.compared_events import (
     ComparedEvent,
     Difference,
     Identities,
-    StreamMessage,
     differences,
     events_of,
 )
@@ -34,6 +33,7 @@ from simulator.reader.storage import DataFile, FileFinding, IndexFile
 from simulator.reader.storage.directory import StorageDirectory, open_directory
 from simulator.reader.storage.events import CsvFormat
 from simulator.reader.storage.schema_files import TableSchema
+from simulator.sinks.memory import Message
 from simulator.ticdc.cloud_storage import METADATA, SCHEMA_JSON
 
 
@@ -141,7 +141,7 @@ def _note_single(partition: StreamPartition, side: str, comparison: StreamCompar
 
 def _after_equal_messages(
     a: StreamPartition, b: StreamPartition, comparison: StreamComparison, same_schemas: bool
-) -> tuple[Iterator[StreamMessage], Iterator[StreamMessage]]:
+) -> tuple[Iterator[Message], Iterator[Message]]:
     """Read both partitions by columns as long as keys and values are equal; return the messages after that.
 
     Equal bytes say the same only with the same schemas.
@@ -174,11 +174,11 @@ def _schemas(source: StreamSources) -> Mapping[int, str]:
     return {id: schema for one in sources for id, schema in source_schemas(one).items()}
 
 
-def _messages(partition: StreamPartition, batches: Iterable[pa.RecordBatch]) -> Iterator[StreamMessage]:
+def _messages(partition: StreamPartition, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
     for batch in batches:
         columns = (batch.column(name).to_pylist() for name in ("offset", "key", "value"))
         for offset, key, value in zip(*columns, strict=True):
-            yield StreamMessage(partition.topic, partition.partition, offset, key, value)
+            yield Message(*partition.place, offset, 0, key, value)
 
 
 TABLE_VERSION = re.compile(r'(?<="TableVersion": )\d+')

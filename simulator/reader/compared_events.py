@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from simulator.errors import UserError
 from simulator.files import PARSE_ERRORS, parse_error_reason
 from simulator.reader.decode import DECODERS
+from simulator.sinks.memory import Message
 
 IGNORABLE = {
     "commit-ts": "commit-ts; that the same events share one, and their order, is still compared",
@@ -30,19 +31,6 @@ END = 1 << 64
 """Above every commit-ts."""
 
 EVERYTHING = frozenset(IGNORABLE)
-
-
-@dataclass(frozen=True)
-class StreamMessage:
-    """A message with its place."""
-
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None
-    value: bytes | None
-    commit_ts: int = 0
-    """Known from elsewhere, as not all messages of Avro tell it; else 0."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +60,15 @@ CLAIM_CHECK_NAME = re.compile(r'(?<="ccl":")[^"]*|(?<="claimCheckLocation":")[^"
 
 
 def events_of(
-    message: StreamMessage,
+    message: Message,
     protocol: str,
     ignored: frozenset[str] = EVERYTHING,
     schemas: Mapping[int, str] = MappingProxyType({}),
 ) -> Iterator[ComparedEvent]:
-    """Yield the events of a message; `schemas` are those of a registry, by id. Raises UserError if it cannot be read."""
+    """Yield the events of a message; `schemas` are those of a registry, by id. Raises UserError if it cannot be read.
+
+    Its commit-ts counts if it is not 0, as not all messages of Avro tell it.
+    """
     try:
         comparable = DECODERS[protocol].comparable
         pairs = DECODERS[protocol].texts(message.key, message.value)

@@ -16,8 +16,9 @@ from simulator.errors import UserError, printable, printable_json
 from simulator.limits import counted
 from simulator.reader.decode import DECODERS, decode, told_schemas
 from simulator.reader.events import DdlEvent, Event, Image, RowEvent, TableSchemas, Value, Watermark
-from simulator.reader.records import Record, TopicPartition
+from simulator.reader.records import TopicPartition
 from simulator.sinks.memory import Message
+from simulator.sinks.records import Record
 
 WIDTH = 60
 """Characters of a value that are shown."""

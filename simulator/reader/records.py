@@ -24,26 +24,13 @@ from simulator.files import PARSE_ERRORS, directory_entries, open_file, parse_er
 from simulator.reader.decode.message_bytes import decode_base64
 from simulator.reader.events import RECORD_SCHEMA, record_batch
 from simulator.sinks.files import SCHEMAS
+from simulator.sinks.records import Record
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.changefeed import Kafka, parse_kafka_uri
 from simulator.ticdc.changefeed.protocols import SPELLINGS
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
-
-
-@dataclass(frozen=True)
-class Record:
-    """A Kafka record with its location."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    """Milliseconds since the epoch."""
-
-    key: bytes | None
-    value: bytes | None
 
 
 TopicPartition: TypeAlias = "tuple[str, int]"
@@ -203,8 +190,7 @@ def kafka_records(
     from simulator.sinks.kafka import of_changefeed
     from simulator.sinks.kafka.read import read_topic
 
-    for partition, offset, timestamp, key, value in read_topic(of_changefeed(kafka), topic, follow=follow):
-        yield Record(topic, partition, offset, timestamp, key, value)
+    yield from read_topic(of_changefeed(kafka), topic, follow=follow)
 
 
 def check_protocol(protocol: str | None, source: str) -> None:

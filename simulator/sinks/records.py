@@ -27,6 +27,20 @@ MICROSECOND = 1e-6
 
 
 @dataclass(frozen=True)
+class Record:
+    """A Kafka record with its location."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    """Milliseconds since 1970."""
+
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True)
 class Records:
     """Kafka records of any number of partitions, each partition's in order; all arrays have the same length."""
 

@@ -35,7 +35,6 @@ from simulator.reader.compared_events import (
     EVERYTHING,
     ComparedEvent,
     Identities,
-    StreamMessage,
     events_of,
     transaction_of,
     with_commit_ts,
@@ -44,6 +43,7 @@ from simulator.reader.compared_events import differences as unequal
 from simulator.reader.decode import avro as avro_records
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult, joined
 from simulator.run.steps import execution
+from simulator.sinks.memory import Message
 from simulator.ticdc.ddl import events as job_events
 from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.tidb.engine import FailedStatement, StatementOutcome
@@ -413,13 +413,13 @@ def compared(feed: Feed, messages: Iterable[Sent], claims: Mapping[str, bytes]) 
         replace(_as_recorded(event, feed, claims, sent.schemas), partition=partition)
         for sent in messages
         for event in events_of(
-            StreamMessage(
+            Message(
                 sent.topic,
                 sent.partitions[0],
                 0,
+                sent.commit_ts if feed.protocol == "avro" else 0,
                 sent.key,
                 sent.value,
-                sent.commit_ts if feed.protocol == "avro" else 0,
             ),
             feed.protocol,
             IGNORED,
@@ -458,7 +458,7 @@ def _with_claim(text: str, feed: Feed, claims: Mapping[str, bytes], schemas: Map
         return text
     file = json.loads(claims[place[1].rpartition("/")[2]])
     key, content = (base64.b64decode(file[part] or "") for part in ("key", "value"))
-    (stored,) = events_of(StreamMessage("", 0, 0, key, content), feed.protocol, IGNORED, schemas)
+    (stored,) = events_of(Message("", 0, 0, 0, key, content), feed.protocol, IGNORED, schemas)
     return text.replace(place[1], stored.text)
 
 

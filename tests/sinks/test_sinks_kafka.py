@@ -31,8 +31,8 @@ from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
 from simulator.sinks.kafka import KafkaSettings
 from simulator.sinks.kafka.admin import PreparedTopics, is_answering, partition_count_of, prepare_topics
-from simulator.sinks.kafka.read import GroupOffsets, KafkaRecord, Offsets, read_partition, read_topic
-from simulator.sinks.records import DeliveryReport, Records, require_delivered
+from simulator.sinks.kafka.read import GroupOffsets, Offsets, read_partition, read_topic
+from simulator.sinks.records import DeliveryReport, Record, Records, require_delivered
 
 pytestmark = [
     pytest.mark.kafka,
@@ -81,7 +81,7 @@ def sent(settings: KafkaSettings, topic: str, *batches: Records) -> list[Deliver
     return sink.close()
 
 
-def numbers(records: Iterable[KafkaRecord]) -> dict[int, list[int]]:
+def numbers(records: Iterable[Record]) -> dict[int, list[int]]:
     """The numbers of the records that were read, by partition."""
     found: dict[int, list[int]] = {}
     for record in records:

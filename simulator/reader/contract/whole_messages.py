@@ -19,7 +19,7 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.errors import NotSimulatedError, SimulatorError
 from simulator.reader import truth_metadata
-from simulator.reader.compared_events import ComparedEvent, StreamMessage, events_of, first_difference
+from simulator.reader.compared_events import ComparedEvent, events_of, first_difference
 from simulator.reader.contract import DescribedTable, Violation
 from simulator.reader.contract.events import EventArrays, KeyAndValue, TableDefinitions, key_and_value
 from simulator.reader.contract.message_writer import MessageWriter, RewrittenRows, RowForm
@@ -29,6 +29,7 @@ from simulator.reader.decode.message_bytes import schema_text
 from simulator.reader.decode.open_protocol import is_empty
 from simulator.reader.events import Layout
 from simulator.reader.truth_metadata import ExpectedStatement
+from simulator.sinks.memory import Message
 from simulator.ticdc.codecs import CODECS
 from simulator.tidb.model.table import Table, names_untold_columns
 
@@ -57,7 +58,7 @@ def texts_of(
         return [ComparedEvent(*events.place, 0, 0, "", "", (message[1] or b"").decode("utf-8", "surrogateescape"))]
     named = spec.schemas if schemas is None else schemas
     try:
-        found = events_of(StreamMessage(*events.place, 0, *message), spec.protocol, ignored, named)
+        found = events_of(Message(*events.place, 0, 0, *message), spec.protocol, ignored, named)
         return [each for each in found if each.value != "{}" or not is_empty(each.key.encode(), b"{}")]
     except SimulatorError:
         return ()

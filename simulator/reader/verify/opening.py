@@ -20,7 +20,7 @@ from simulator.reader.contract.stream_spec import (
 from simulator.reader.decode import DECODERS, is_sequential
 from simulator.reader.decode.row_images import ImagesOfReleases
 from simulator.reader.partitions import StreamPartition, partitions, storage_partitions
-from simulator.reader.records import Record, TopicPartition, source_schemas
+from simulator.reader.records import TopicPartition, source_schemas
 from simulator.reader.replay import ImagePairSource
 from simulator.reader.replay.normalize import LikeNull
 from simulator.reader.replay.outcome import table_knowledge
@@ -38,6 +38,7 @@ from simulator.reader.verify.stored_schemas import later_checkpoint, statement_f
 from simulator.reader.verify.verification import UNKNOWN, NotChecked
 from simulator.signals import Stopped
 from simulator.sinks.kafka import KafkaSettings
+from simulator.sinks.records import Record
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.csv import CSV

@@ -14,7 +14,7 @@ from simulator import releases
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.files import read_text
 from simulator.reader.decode import DECODERS, RowEvent, Watermark, decode, is_exact, protocol_of
-from simulator.reader.records import Record, source_schemas
+from simulator.reader.records import source_schemas
 from simulator.reader.storage import DataFile
 from simulator.reader.storage.directory import StorageDirectory
 from simulator.reader.truth_metadata import TruthMetadata
@@ -22,6 +22,7 @@ from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import UNKNOWN, AssumedSetting, NotChecked
 from simulator.releases import Release
 from simulator.settings import DEFAULT_SINK_URI
+from simulator.sinks.records import Record
 from simulator.ticdc.changefeed import Changefeed, load
 from simulator.ticdc.changefeed.sink_uri import parse_uri
 from simulator.ticdc.codecs import CODECS

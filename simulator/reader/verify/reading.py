@@ -30,12 +30,13 @@ from simulator.reader.decode import is_sequential, schema_memory
 from simulator.reader.decode.batches import StreamDecoder, possible_statements
 from simulator.reader.events import RECORD_SCHEMA, Layout, record_batch
 from simulator.reader.partitions import StreamPartition, cut_partition, split_batch
-from simulator.reader.records import Record, TopicPartition
+from simulator.reader.records import TopicPartition
 from simulator.reader.replay import ImagePairSource, Report, SkippedChanges
 from simulator.reader.replay.image_pairs import ImagePairBuilder
 from simulator.reader.replay.stream_statements import StreamStatement, statements_in_order, stream_statements
 from simulator.reader.storage.table_events import TableEvents, TableFiles
 from simulator.reader.verify.options import Reader
+from simulator.sinks.records import Record
 
 if TYPE_CHECKING:
     from simulator.sinks.kafka import KafkaSettings
@@ -312,7 +313,7 @@ def watermarks(polled: Polled, schemas: Mapping[int, str]) -> Mapping[TopicParti
     """Return the greatest watermark of each partition among these records; partitions without one are left out."""
     greatest: dict[TopicPartition, int] = {}
     for partition, records in polled.items():
-        columns = list(zip(*(record[1:] for record in records), strict=True)) or [()] * len(RECORD_SCHEMA)
+        columns = [[getattr(record, name) for record in records] for name in RECORD_SCHEMA.names]
         events = StreamDecoder(schemas=schemas).decoded(record_batch(columns))
         marks = events.column("commit_ts").to_numpy()[np.asarray(events.column("kind")) == WATERMARK]
         if len(marks):

@@ -22,23 +22,13 @@ from simulator.sinks.kafka.library import (
     reason,
     require_packages,
 )
+from simulator.sinks.records import Record
 
-
-class KafkaRecord(NamedTuple):
-    """A record of Kafka; `timestamp` is milliseconds since 1970."""
-
-    partition: int
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-
-
-Polled = dict[tuple[str, int], list[KafkaRecord]]
+Polled = dict[tuple[str, int], list[Record]]
 """Records by topic and partition."""
 
 
-def read_topic(settings: KafkaSettings, topic: str, follow: bool = False) -> Iterator[KafkaRecord]:
+def read_topic(settings: KafkaSettings, topic: str, follow: bool = False) -> Iterator[Record]:
     """Yield the topic's records up to its current end, or forever with `follow`.
 
     Raise UserError for a missing topic, DeliveryError.
@@ -144,7 +134,7 @@ def _consumer(settings: KafkaSettings, places: list[TopicPartition]) -> Iterator
 
 def _records(
     consumer: KafkaConsumer, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int] | None
-) -> Iterator[KafkaRecord]:
+) -> Iterator[Record]:
     """Poll until every partition's position has reached its end; a position also passes what is not a record."""
     open_places = {place for place in starts if ends is None or starts[place] < ends[place]}
     while open_places:
@@ -156,8 +146,8 @@ def _records(
             open_places = {place for place in open_places if consumer.position(place) < ends[place]}
 
 
-def _record(place: TopicPartition, record: Any) -> KafkaRecord:
-    return KafkaRecord(place.partition, record.offset, record.timestamp, record.key, record.value)
+def _record(place: TopicPartition, record: Any) -> Record:
+    return Record(place.topic, place.partition, record.offset, record.timestamp, record.key, record.value)
 
 
 class Offsets(NamedTuple):
