@@ -20,8 +20,8 @@ from simulator import limits
 from simulator.errors import DeliveryError, EncodeError, UserError, mask_secrets, uri_without_secrets
 from simulator.files import parse_error_reason
 from simulator.ticdc.changefeed import Tls
+from simulator.ticdc.codecs.avro.schemas import SCHEMA_REFUSED
 
-CODE = "CDC:ErrAvroSchemaAPIError"
 ACCEPT = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
 CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 
@@ -76,7 +76,9 @@ class ConfluentRegistry:
         status, answer = self._answer(Request(self._url))
         if status != 200 or answer != b"{}":
             text = "Unexpected response from Schema Registry"
-            raise DeliveryError(f"[{CODE}] {text}: {self.name} answers {_shown(status, answer)}; expected: {{}}")
+            raise DeliveryError(
+                f"[{SCHEMA_REFUSED}] {text}: {self.name} answers {_shown(status, answer)}; expected: {{}}"
+            )
 
     def register(self, subject: str, text: str) -> int:
         """Return the id of a schema, which is registered under the subject unless it is there.
@@ -89,10 +91,10 @@ class ConfluentRegistry:
         status, answer = self._answer(Request(where, body, headers, method="POST"))
         if status != 200:
             text = f"schema manager API error, %s: {self.name} refuses a schema of {subject}: {_shown(status, answer)}"
-            raise EncodeError(text, CODE)
+            raise EncodeError(text, SCHEMA_REFUSED)
         number = self._member(answer, "id")
         if not isinstance(number, int) or number <= 0:
-            raise DeliveryError(f"[{CODE}] Illegal schema ID returned from Registry {number} ({self.name})")
+            raise DeliveryError(f"[{SCHEMA_REFUSED}] Illegal schema ID returned from Registry {number} ({self.name})")
         return number
 
     def schema(self, number: int) -> str | None:
@@ -130,7 +132,7 @@ class ConfluentRegistry:
             except (OSError, HTTPException) as error:
                 if pause is None:
                     reason = mask_secrets(str(getattr(error, "reason", None) or error) or type(error).__name__)
-                    raise DeliveryError(f"[{CODE}] {self.name} cannot be reached: {reason}") from error
+                    raise DeliveryError(f"[{SCHEMA_REFUSED}] {self.name} cannot be reached: {reason}") from error
             time.sleep(pause)
         raise AssertionError("the last try returns or raises")
 
@@ -138,7 +140,7 @@ class ConfluentRegistry:
         body: bytes = answer.read(limits.FILE_BYTES + 1)
         if len(body) > limits.FILE_BYTES:
             most = limits.size(limits.FILE_BYTES)
-            raise DeliveryError(f"[{CODE}] {self.name} answers too much: at most {most} are accepted")
+            raise DeliveryError(f"[{SCHEMA_REFUSED}] {self.name} answers too much: at most {most} are accepted")
         return body
 
 

@@ -29,15 +29,13 @@ from simulator.reader.decode.message_bytes import (
     parse,
     text,
 )
+from simulator.reader.decode.row_images import BINARY_NAMES
 from simulator.reader.events import LOST, ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 WATERMARK = "TIDB_WATERMARK"
-BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"))
-"""mysqlTypes of bytes."""
-
 BLOB = 2004
-"""The sqlType of bytes as Latin-1 text. Before 5.4 BINARY and VARBINARY had the sqlTypes of CHAR and VARCHAR, and were
+"""The sqlType of bytes as Latin-1 text. Before 5.4 BINARY_NAMES and VARBINARY had the sqlTypes of CHAR and VARCHAR, and were
 written as text (tiflow v4.0 cdc/sink/codec/canal.go)."""
 
 
@@ -102,7 +100,7 @@ def _columns(message: dict[str, Any]) -> dict[str, ColumnInfo]:
     types, codes = (members(message.get(name) or {}) for name in ("mysqlType", "sqlType"))
     return {
         name: ColumnInfo(
-            text(value), None, name in keys, integer(codes[name]), value.split("(")[0].split(" ")[0] in BINARY
+            text(value), None, name in keys, integer(codes[name]), value.split("(")[0].split(" ")[0] in BINARY_NAMES
         )
         for name, value in types.items()
     }

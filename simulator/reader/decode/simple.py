@@ -40,12 +40,10 @@ from simulator.reader.decode.message_bytes import (
     parse,
     text,
 )
+from simulator.reader.decode.row_images import BINARY_NAMES
 from simulator.reader.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, TableSchemas, Value, Watermark
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
-BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"))
-"""mysqlTypes of bytes."""
-
 STATEMENTS = ("CREATE", "RENAME", "CINDEX", "DINDEX", "ERASE", "TRUNCATE", "ALTER", "QUERY", "DDL")
 """Types of statements; `DDL` is that of all in the first form (7.6)."""
 
@@ -102,7 +100,7 @@ def _handle_key(indexes: list[dict[str, Any]]) -> frozenset[str]:
 def _column(column: dict[str, Any], keys: frozenset[str]) -> ColumnInfo:
     type = members(column["dataType"])
     name, sign = text(type["mysqlType"]), " unsigned" if type.get("unsigned") else ""
-    return ColumnInfo(name + sign, key=column["name"] in keys, binary=name in BINARY)
+    return ColumnInfo(name + sign, key=column["name"] in keys, binary=name in BINARY_NAMES)
 
 
 def _events(message: dict[str, Any], known: TableSchemas | None) -> tuple[Event, ...]:

@@ -48,6 +48,7 @@ from simulator.ticdc.codecs.json_members import (
     untyped_texts,
 )
 from simulator.ticdc.codecs.open_protocol import ddl as open_ddl
+from simulator.ticdc.codecs.open_protocol.columns import NUMERIC_FAMILIES
 from simulator.ticdc.codecs.row_changes import (
     DdlEvent,
     EncodedRows,
@@ -136,8 +137,6 @@ VERSION = b"\0\0\0\0\0\0\0\1"
 """The key of a message with rows."""
 
 MILLIS = 1000
-NUMERIC = frozenset(("integer", "bit", "year", "float", "enum", "set"))
-"""Families whose values are JSON numbers."""
 
 
 def encode(rows: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
@@ -220,7 +219,7 @@ def _members(table: Table, selected: frozenset[str] | None, release: Release) ->
             column.type,
             quoted(column.name, release.short_control_escapes) + b":",
             b"",
-            types.family(column.type) not in NUMERIC,
+            types.family(column.type) not in NUMERIC_FAMILIES,
             column.name in handle,
             _maybe_untyped(column, release) if column.name in later else _converter(column.type, release),
         )
@@ -246,7 +245,7 @@ def _maybe_untyped(column: Column, release: Release) -> Converter:
                 "which has no default, is not simulated; accepted: a DEFAULT in ADD COLUMN"
             )
         texts = escape(untyped_texts(cells, type), release.short_control_escapes)
-        if types.family(type) not in NUMERIC:
+        if types.family(type) not in NUMERIC_FAMILIES:
             return texts
         return pc.binary_join_element_wise(b'"', texts, b'"', b"")
 

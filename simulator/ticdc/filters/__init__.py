@@ -298,18 +298,6 @@ LARGEST_HEIGHT = 1000
 """The limit of the height of Go's syntax tree."""
 
 UNCLOSED = "missing closing )"
-WORDS = {
-    "missing ]": "missing closing ]",
-    "missing )": UNCLOSED,
-    "trailing \\": "trailing backslash at end of expression",
-    "no argument for repetition operator": "missing argument to repetition operator",
-    "invalid repetition size": "invalid repeat count",
-    "bad repetition operator": "invalid nested repetition operator",
-    "invalid perl operator": "invalid or unsupported Perl syntax",
-    "invalid named capture group": "invalid named capture",
-}
-"""Go's texts for RE2's errors (RE2: re2/regexp.cc)."""
-
 TOKEN = re.compile(
     r"""(?xs)  # literals, classes and flags; what is refused or counted; all else
     \\Q.*?(?:\\E|\Z) | \[\^?\]?(?:\[:.*?:\]|\\.?|[^]\\])*+(?:\]|\Z) | \(\?[imsU-]*\)
@@ -379,6 +367,8 @@ def _problem(pattern: str) -> tuple[str, str] | None:
     """Return Go's text and the part that it names if RE2 does not compile the pattern."""
     import re2
 
+    from simulator.tidb.functions.texts import GO_ERRORS
+
     try:
         _compiled(pattern)
     except re2.error as error:
@@ -387,7 +377,7 @@ def _problem(pattern: str) -> tuple[str, str] | None:
             return "expression too large", pattern
         if where in (r"\p", r"\P") and pattern.endswith(where):
             what = "invalid character class range"
-        return WORDS.get(what, what), where
+        return GO_ERRORS.get(what, what), where
     return None
 
 

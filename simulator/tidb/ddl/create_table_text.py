@@ -14,7 +14,7 @@ from simulator.tidb.ddl.defaults import NOW, TODAY, row_default, stored_expressi
 from simulator.tidb.ddl.table_definitions import RANGE_BITS
 from simulator.tidb.ddl.table_options import shown_options
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column, shown_columns
-from simulator.tidb.model.types import CHARSETS, ColumnType, family, is_binary, mysql_type
+from simulator.tidb.model.types import CHARSETS, MEMBER_ESCAPES, ColumnType, family, is_binary, mysql_type
 from simulator.tidb.restore import feature_comment, quote_name
 
 TIMES = (*NOW, *TODAY)
@@ -59,10 +59,7 @@ def create_table_text(table: Table, style: TextStyle = TextStyle(), next_id: int
 
 def output_text(text: str) -> str:
     """Return a text as it stands between single quotes (tidb pkg/util/format/format.go, OutputFormat)."""
-    return text.translate(ESCAPES)
-
-
-ESCAPES = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
+    return text.translate(MEMBER_ESCAPES)
 
 
 def _column(column: Column, table: Table, style: TextStyle) -> str:

@@ -36,6 +36,7 @@ from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.ddl.partition_values import check_function_type, check_partition_function, check_types, is_unsigned
 from simulator.tidb.ddl.session import Alteration, Session, SubJob, SubJobs, TargetTable, WrittenSpec
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.functions.intervals import MONTH_UNITS
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column
 from simulator.tidb.model.types import INTEGER_BITS, family
 from simulator.tidb.restore import quote_name
@@ -224,7 +225,6 @@ def check_same_index(index: Index, theirs: Index | None) -> None:
         raise tidb_error("ddl:1731", f"index: {index.name}")
 
 
-MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 DAYS = {"DAY": 1, "WEEK": 7}
 LOWEST = "-9223372036854775808"
 MIDNIGHT = " 00:00:00"
@@ -299,13 +299,13 @@ def bound_stepper(every: str, unit: str) -> Callable[[Bound, int], Bound]:
     """Return a function that computes the bound a number of intervals after another one. Raises DdlError for units below
     a day."""
     amount = int(every.strip("'\" ")) if every.strip("'\" ").isdecimal() else 0
-    if amount < 1 or unit.upper() not in ("", *MONTHS, *DAYS):
+    if amount < 1 or unit.upper() not in ("", *MONTH_UNITS, *DAYS):
         raise unsupported_error("INTERVAL partitioning with that INTERVAL")
     if not unit:
         return lambda value, count: (
             value + timedelta(amount * count) if isinstance(value, date) else value + amount * count
         )
-    months, days = amount * MONTHS.get(unit.upper(), 0), amount * DAYS.get(unit.upper(), 0)
+    months, days = amount * MONTH_UNITS.get(unit.upper(), 0), amount * DAYS.get(unit.upper(), 0)
     return lambda value, count: (
         later_bound(value, months * count, days * count) if isinstance(value, date) else value + amount * count
     )

@@ -29,19 +29,12 @@ from simulator.tidb.expressions.expression import (
 from simulator.tidb.expressions.numbers import real_text
 from simulator.tidb.functions.time_conversions import no_moment, parse_text
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import INTEGER_BITS, ColumnType
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_text, type_code
 from simulator.tidb.syntax.definitions import literal_bytes
 from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.values import durations
 from simulator.tidb.values.documents import MARK, text_of_stored
 from simulator.tidb.values.durations import duration_micros
-
-BLOB_TYPES = {
-    **dict.fromkeys(("varbinary", "varchar"), 15),
-    **dict.fromkeys(("binary", "char"), 254),
-    **{size + name: code for code, size in enumerate(("tiny", "medium", "long", ""), 249) for name in ("blob", "text")},
-}
-"""TiDB's type codes (pkg/parser/mysql/type.go)."""
 
 
 def column_value(column: Column, cell: Evaluate) -> Expression:
@@ -116,7 +109,7 @@ def _cell_value(type: ColumnType, cell: Evaluate) -> Expression:
         type.charset == "ascii",
         number=_member_number(type, cell),
         is_binary=type.charset == "binary",
-        blob_type=BLOB_TYPES.get(type.name, 253),
+        blob_type=type_code(type) if is_text(type) else 253,
         column_type=type if type.elements else None,
     )
 

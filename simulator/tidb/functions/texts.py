@@ -267,7 +267,7 @@ def uncompressed_length(text: str) -> int:
     return int.from_bytes(data[:4], "little")
 
 
-WORDS = {
+GO_ERRORS = {
     "missing ]": "missing closing ]",
     "missing )": "missing closing )",
     "trailing \\": "trailing backslash at end of expression",
@@ -291,7 +291,7 @@ def _compiled(pattern: str, flags: str) -> Any:
     except re2.error as error:
         message = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error.args[0])
         what, _, where = message.partition(": ")
-        raise regexp_error(f"error parsing regexp: {WORDS.get(what, what)}: `{where}`") from None
+        raise regexp_error(f"error parsing regexp: {GO_ERRORS.get(what, what)}: `{where}`") from None
 
 
 def _pattern(pattern: str, match_type: str, ignore_case: bool) -> Any:

@@ -15,7 +15,7 @@ from simulator.tidb.parser.atoms import begins_query
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions import accept_charset, not_simulated_error, parse_charset_name
 from simulator.tidb.parser.query import parse_query, parse_with
-from simulator.tidb.parser.select import ParsedWith, parse_limit, parse_value
+from simulator.tidb.parser.select import PRIORITIES, ParsedWith, parse_limit, parse_value
 from simulator.tidb.parser.sources import (
     parse_hints,
     parse_index_hints,
@@ -27,9 +27,6 @@ from simulator.tidb.parser.sources import (
 )
 from simulator.tidb.parser.tokens import LITERALS
 from simulator.tidb.syntax.statements import DelimitedText, LoadData
-
-PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
-
 
 # -- INSERT and REPLACE -------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from simulator.columns.cells import binary, stored_buffers, surrogate_unescaped
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs import wire_numbers
-from simulator.ticdc.codecs.avro.schemas import union_branch
+from simulator.ticdc.codecs.avro.schemas import SCHEMA_REFUSED, union_branch
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, Schema, encode_by_operation
 from simulator.ticdc.codecs.schema_registry import HEADER
@@ -50,8 +50,6 @@ TIMESTAMP = b'{"type":"long","logicalType":"timestamp-millis"}'
 TIME = b'{"type":"int","logicalType":"time-millis"}'
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 DURATION = r"^(?P<hours>-?\d+):(?P<minutes>\d+):(?P<seconds>\d+)(?:\.(?P<fraction>\d+))?$"
-
-_REFUSED = "CDC:ErrAvroSchemaAPIError"
 
 
 def encode(rows: RowChanges, time_zone: str, release: Release) -> EncodedRows:
@@ -159,7 +157,7 @@ def _check_names(table: Table, columns: Sequence[Column]) -> None:
 
 
 def _refused(text: str) -> EncodeError:
-    return EncodeError(f"schema manager API error, %s: {text}", _REFUSED)
+    return EncodeError(f"schema manager API error, %s: {text}", SCHEMA_REFUSED)
 
 
 def value_pieces(cells: pa.Array, column: Column, union: bool, release: Release, time_zone: str) -> list[Piece]:

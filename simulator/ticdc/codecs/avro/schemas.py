@@ -55,7 +55,7 @@ CHECKSUMS = {
 }
 """Those that follow with row checksums."""
 
-_REFUSED = "CDC:ErrAvroSchemaAPIError"
+SCHEMA_REFUSED = "CDC:ErrAvroSchemaAPIError"
 
 
 @dataclass(frozen=True)
@@ -201,17 +201,17 @@ def _check(table: Table, found: Sequence[AvroField], more: Sequence[str]) -> Non
     record, names = record_name(table), set[str]()
     if not found and not more:
         raise EncodeError(
-            f'schema manager API error, %s: Record "{record}" fields ought to be non-nil array: <nil>', _REFUSED
+            f'schema manager API error, %s: Record "{record}" fields ought to be non-nil array: <nil>', SCHEMA_REFUSED
         )
     for number, (name, problem) in enumerate(_names_and_problems(found, more), 1):
         if name in names:
             raise EncodeError(
                 f'schema manager API error, %s: Record "{record}" field {number} ought to have unique name: "{name}"',
-                _REFUSED,
+                SCHEMA_REFUSED,
             )
         if problem:
             text = f'Record "{record}" field "{name}": default value ought to encode using field schema: {problem}'
-            raise EncodeError(f"schema manager API error, %s: {text}", _REFUSED)
+            raise EncodeError(f"schema manager API error, %s: {text}", SCHEMA_REFUSED)
         names.add(name)
 
 

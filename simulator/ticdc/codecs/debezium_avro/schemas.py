@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from simulator.errors import EncodeError
 from simulator.releases import Release
+from simulator.ticdc.codecs.avro.schemas import SCHEMA_REFUSED
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.debezium.schemas import LOG_FIELDS, TICDC_FIELDS, clean_name, described_column, member
 from simulator.ticdc.codecs.debezium.values import CLUSTER
@@ -34,8 +35,6 @@ PRIMITIVES = {
     **{name: name for name in ("boolean", "string", "bytes", "float", "double")},
 }
 """Kafka Connect's types and Avro's."""
-
-_REFUSED = "CDC:ErrAvroSchemaAPIError"
 
 
 def namespace(schema: str) -> str:
@@ -149,7 +148,7 @@ def _check_names(record: str, columns: Sequence[Column], outer: str) -> None:
 
 
 def _refusal(text: str, name: str) -> EncodeError:
-    return EncodeError(f'schema manager API error, %s: {text}: "{clean_name(name)}"', _REFUSED)
+    return EncodeError(f'schema manager API error, %s: {text}: "{clean_name(name)}"', SCHEMA_REFUSED)
 
 
 def avro_text(schema: Connect) -> str:
