@@ -22,7 +22,7 @@ from simulator.errors import EncodeError
 
 SEPARATOR = 0xFF
 NULL = 0xFE
-SEPARATOR_BYTES = bytes([SEPARATOR])
+SEPARATOR_BYTES, NULL_BYTES = bytes([SEPARATOR]), bytes([NULL])
 
 
 def pack(columns: Sequence[pa.Array]) -> pa.Array:
@@ -215,14 +215,14 @@ def _near(images: pa.Array, columns: int, place: int) -> pa.Array:
     return pc.if_else(pa.array(nulls), pa.scalar(None, pa.binary()), cells) if nulls.any() else cells
 
 
-def joined(cells: Iterable[bytes | None]) -> bytes:
+def image_of(cells: Iterable[bytes | None]) -> bytes:
     """Return the image of one row, given as the TiDB text of each visible column, None for NULL."""
-    return SEPARATOR_BYTES.join(bytes([NULL]) if cell is None else cell for cell in cells)
+    return SEPARATOR_BYTES.join([NULL_BYTES if cell is None else cell for cell in cells])
 
 
 def cells_of(image: bytes) -> list[bytes | None]:
     """Return the TiDB text of each visible column of one row, None for NULL."""
-    return [None if cell == bytes([NULL]) else cell for cell in image.split(SEPARATOR_BYTES)]
+    return [None if cell == NULL_BYTES else cell for cell in image.split(SEPARATOR_BYTES)]
 
 
 def same(old: pa.Array, new: pa.Array) -> npt.NDArray[np.bool_]:

@@ -27,16 +27,8 @@ from simulator.engines.pairs import paired_rows
 from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
-from simulator.engines.spark.frames import Batches, SharedValues, map_in_arrow, value_by_number
-from simulator.engines.spark.key_order import (
-    ListAccumulator,
-    OrderedRows,
-    RowOrder,
-    claimed,
-    in_order,
-    key_order,
-    tell_all,
-)
+from simulator.engines.spark.frames import Batches, ListAccumulator, SharedValues, map_in_arrow, value_by_number
+from simulator.engines.spark.key_order import OrderedRows, RowOrder, claimed, in_order, key_order, tell_all
 from simulator.engines.tasks import TaskReport, TaskSpec
 from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.bootstraps import TABLE_ROWS, merged_rows, sends_bootstraps, table_rows

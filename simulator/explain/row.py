@@ -265,7 +265,9 @@ def _row_id(table: Table, change: RowChange) -> int | None:
 def encode_image(image: Mapping[str, str | None] | None) -> bytes | None:
     if image is None:
         return None
-    return row_image.joined(None if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
+    return row_image.image_of(
+        None if text is None else text.encode("utf-8", "surrogatepass") for text in image.values()
+    )
 
 
 def row_as_dict(explained: RowExplained) -> dict[str, Any]:

@@ -17,13 +17,12 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 from pyspark import Broadcast
-from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
 from simulator.columns import row_image
 from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.engines.spark.failures import SPARK_ERRORS, unwrap_errors, wrap_errors
-from simulator.engines.spark.frames import Batches, map_in_arrow
+from simulator.engines.spark.frames import Batches, ListAccumulator, map_in_arrow
 from simulator.errors import UserError, uri_without_secrets
 from simulator.reader.database_columns import tidb_cells
 from simulator.reader.events import UNKNOWN_CELL
@@ -157,7 +156,7 @@ def _read(
     convert: Callable[[Batches], Batches],
 ) -> Iterator[DataFrame]:
     """Yield a frame of what the sources yield, converted; what they report is known at the end."""
-    reports = spark.sparkContext.accumulator(list[object](), ListAccumulator())
+    reports = spark.sparkContext.accumulator(list[object](), ListAccumulator[object]())
 
     def read(batches: Batches) -> Batches:
         with wrap_errors():
@@ -167,16 +166,6 @@ def _read(
     yield map_in_arrow(spark.range(0, len(sources), 1, max(1, len(sources))), read, schema)
     for value in reports.value:
         report(value)
-
-
-class ListAccumulator(AccumulatorParam[list[object]]):
-    """Collects the reports of the tasks that read."""
-
-    def zero(self, value: list[object]) -> list[object]:
-        return []
-
-    def addInPlace(self, value1: list[object], value2: list[object]) -> list[object]:
-        return value1 + value2
 
 
 VALUE_PIECE_SCHEMA = pa.schema([("part", pa.int32()), ("findings", pa.binary()), ("pairs", pa.binary())])

@@ -42,8 +42,8 @@ def columns_of(rows: list[Cells]) -> list[pa.Array]:
 
 @given(rows)
 def test_a_row_has_the_image_that_its_columns_give_it(rows: list[Cells]) -> None:
-    assert row_image.pack(columns_of(rows)).to_pylist() == [row_image.joined(row) for row in rows]
-    assert [row_image.cells_of(row_image.joined(row)) for row in rows] == rows
+    assert row_image.pack(columns_of(rows)).to_pylist() == [row_image.image_of(row) for row in rows]
+    assert [row_image.cells_of(row_image.image_of(row)) for row in rows] == rows
 
 
 @given(rows)
@@ -65,7 +65,7 @@ def test_images_are_cut_into_the_columns_they_are_made_of(rows: list[Cells]) -> 
 
 
 def test_an_image_with_another_number_of_cells_is_an_error_that_says_which() -> None:
-    images = pa.array([row_image.joined([b"1", b"2"]), row_image.joined([b"1"])], pa.binary())
+    images = pa.array([row_image.image_of([b"1", b"2"]), row_image.image_of([b"1"])], pa.binary())
     with pytest.raises(EncodeError, match="row image 1 has 1 cells: the table has 2 visible columns"):
         row_image.split(images, 2)
     for name in "ab":

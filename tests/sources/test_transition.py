@@ -69,7 +69,7 @@ def packed(cells: str | None) -> bytes | None:
     return (
         None
         if cells is None
-        else row_image.joined(None if cell == "NULL" else cell.encode() for cell in cells.split(","))
+        else row_image.image_of(None if cell == "NULL" else cell.encode() for cell in cells.split(","))
     )
 
 

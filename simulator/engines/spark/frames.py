@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 import pyarrow as pa
-from pyspark import Broadcast, SparkContext
+from pyspark import AccumulatorParam, Broadcast, SparkContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -51,6 +51,17 @@ def value_by_number(values: Sequence[int] | Sequence[bool], number: Column | str
 
 
 Value = TypeVar("Value")
+
+
+class ListAccumulator(AccumulatorParam[list[Value]]):
+    """Extends a list in tasks, and the given one in the driver."""
+
+    def zero(self, value: list[Value]) -> list[Value]:
+        return []
+
+    def addInPlace(self, value1: list[Value], value2: list[Value]) -> list[Value]:
+        value1.extend(value2)
+        return value1
 
 
 class SharedValues(Generic[Value]):

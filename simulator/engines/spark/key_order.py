@@ -15,12 +15,10 @@ from functools import lru_cache
 from io import BufferedIOBase
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 from pyspark import Accumulator
-from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
 from simulator.channel import DriverAddress, TaskServer
@@ -28,7 +26,7 @@ from simulator.columns.change_frame import ROW_CHANGES, by_table, ints
 from simulator.engines import stages
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import wrap_errors
-from simulator.engines.spark.frames import Batches, map_in_arrow
+from simulator.engines.spark.frames import Batches, ListAccumulator, map_in_arrow
 from simulator.engines.tasks import later
 from simulator.engines.work import Work
 from simulator.errors import DeliveryError, SimulatorError
@@ -48,8 +46,6 @@ from simulator.sources.precedence import (
 
 TIMES = pa.schema([("row_hash", pa.int64()), ("slot", pa.int64())])
 """The times of the rows of a move; the driver answers with a batch for each move."""
-
-Told = TypeVar("Told")
 
 HELD = 1 << 21
 """Claims in memory, with about 60 MB."""
@@ -89,17 +85,6 @@ def key_order(spark: SparkSession, comparison: Comparison) -> Iterator[RowOrder 
         server.end()
         times.close()
         told.value = []  # Spark keeps accumulators as long as the process lives.
-
-
-class ListAccumulator(AccumulatorParam[list[Told]]):
-    """Extends a list in tasks, and the given one in the driver."""
-
-    def zero(self, value: list[Told]) -> list[Told]:
-        return []
-
-    def addInPlace(self, value1: list[Told], value2: list[Told]) -> list[Told]:
-        value1.extend(value2)
-        return value1
 
 
 class ClaimStore:

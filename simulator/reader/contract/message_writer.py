@@ -123,7 +123,7 @@ def _read_of_null(table: Table, column: Column, options: CodecOptions, release: 
     """Return the text that a reader finds in place of NULL in a column; None for NULL, and where TiCDC stops."""
     alone = replace(table, columns=(column,), indexes=(), primary_key=(), partitioning=None)
     codec, manager = CODECS[options.protocol], SchemaManager()
-    nulls, images = pa.nulls(1, pa.binary()), pa.array([row_image.joined([None])])
+    nulls, images = pa.nulls(1, pa.binary()), pa.array([row_image.image_of([None])])
     changes = RowChanges(alone, None, pa.array([1]), pa.nulls(1, pa.int64()), nulls, images)
     try:
         encoded = with_schema_ids(codec.encode(changes, options, release), manager)
@@ -350,7 +350,7 @@ def _without_unknown(images: pa.Array, sent: pa.Array, layout: Layout, table: Ta
     if images.null_count == len(images) or not pc.any(pc.match_substring(images, UNKNOWN_CELL)).as_py():
         return images
     if sent.null_count > images.null_count:  # an old row that the message does not have
-        sent = pc.coalesce(sent, pa.scalar(row_image.joined([UNKNOWN_CELL] * len(layout.names))))
+        sent = pc.coalesce(sent, pa.scalar(row_image.image_of([UNKNOWN_CELL] * len(layout.names))))
     there = row_image.split(images.drop_null(), len(visible_columns(table)))
     texts = row_image.named(sent.filter(images.is_valid()), layout.names)
     none, cells = pa.scalar(None, pa.binary()), []

@@ -378,7 +378,7 @@ class EventRows:
 def encode_image(image: Image | None, layout: Layout) -> bytes | None:
     if image is None:
         return None
-    return row_image.joined(
+    return row_image.image_of(
         encode_cell(image[name], binary) if name in image else UNKNOWN_CELL
         for name, binary in zip(layout.names, layout.binary, strict=True)
     )

@@ -292,7 +292,7 @@ class ImagePairBuilder:
         if not self.fidelity.names_operations or self.fidelity.moves_rows and not table.clustered:
             return rows, was, before
         bare = pa.array((ints(rows, "op") == UPDATE) & as_mask(pc.is_null(rows.column("before"))))
-        unknown = pa.scalar(row_image.joined([UNKNOWN_CELL] * len(visible_columns(table))), pa.binary())
+        unknown = pa.scalar(row_image.image_of([UNKNOWN_CELL] * len(visible_columns(table))), pa.binary())
         sent = pc.if_else(bare, unknown, rows.column("before"))
         rows = rows.set_column(rows.schema.get_field_index("before"), "before", sent)
         return rows, pc.if_else(bare, now, was), pc.if_else(bare, unknown, before)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from simulator.columns.row_image import image_of
 from simulator.errors import SqlError
 from simulator.tidb.datums import CastProblem, Datum, Mode, cell_datum, datum_text
 from simulator.tidb.datums.cast import cast_value, changed_datum
@@ -24,7 +25,7 @@ from simulator.tidb.model.table import Cells, Column, Index, Table, visible_colu
 from simulator.tidb.model.types import ColumnType, family, needs_reorganization
 from simulator.tidb.storage.row_keys import array_keys, duplicate_error, entries_of, entry_keys
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, Layout, TableRows, Version
-from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
+from simulator.tidb.storage.tables import RowReader, StoredTable, layout_of
 from simulator.tidb.storage.transactions import Change
 from simulator.tidb.values.documents import text_of_stored
 from simulator.tidb.values.moments import number_moment

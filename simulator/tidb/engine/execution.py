@@ -21,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.columns import row_image
+from simulator.columns.row_image import cells_of, image_of
 from simulator.errors import DdlError, SqlError
 from simulator.limits import TOO_DEEP
 from simulator.releases import Release
@@ -44,7 +45,7 @@ from simulator.tidb.storage import Database, new_database
 from simulator.tidb.storage.ids import Counters
 from simulator.tidb.storage.row_keys import entries_of, handle_bytes, handle_of, row_id
 from simulator.tidb.storage.rows import NEWEST, Handle, LockWait, TooLong, Version
-from simulator.tidb.storage.tables import StoredTable, cells_of, image_of, layout_of, partition_of, sent_images
+from simulator.tidb.storage.tables import StoredTable, layout_of, partition_of, sent_images
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.statements import LoadFile, Show
 

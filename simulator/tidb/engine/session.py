@@ -14,6 +14,7 @@ from itertools import groupby
 
 import pyarrow as pa
 
+from simulator.columns.row_image import image_of
 from simulator.errors import DdlError, SqlError
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key, with_tables
@@ -24,7 +25,7 @@ from simulator.tidb.model.table import Table
 from simulator.tidb.storage import Database, new_table
 from simulator.tidb.storage.row_keys import handle_writer, row_id
 from simulator.tidb.storage.rows import TableRows
-from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of, sent_images
+from simulator.tidb.storage.tables import RowReader, StoredTable, layout_of, sent_images
 from simulator.tidb.storage.transactions import Change, Transaction
 
 

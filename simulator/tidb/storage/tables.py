@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from simulator.columns.row_image import NULL, SEPARATOR_BYTES
+from simulator.columns.row_image import cells_of, image_of
 from simulator.tidb.ddl.defaults import stored_value
 from simulator.tidb.model.table import Cells, Table, cached_by_table, visible_columns
 from simulator.tidb.storage.ids import Counters
@@ -42,7 +42,6 @@ from simulator.tidb.expressions.over_columns import (
 )
 from simulator.tidb.model.table import Column, Partitioning, columns_by_name
 
-NULL_BYTES = bytes([NULL])
 MARK_BYTES = MARK.encode()
 
 
@@ -138,16 +137,6 @@ def sent_images(table: Table) -> Callable[[bytes | None], bytes | None] | None:
         return image_of(cells)
 
     return sent if places else None
-
-
-def image_of(cells: Cells) -> bytes:
-    """Return the image of a row."""
-    return SEPARATOR_BYTES.join([NULL_BYTES if cell is None else cell for cell in cells])
-
-
-def cells_of(image: bytes) -> Cells:
-    """Return the cells of a row."""
-    return [None if cell == NULL_BYTES else cell for cell in image.split(SEPARATOR_BYTES)]
 
 
 KEY_TYPES = frozenset(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from simulator.columns.row_image import image_of
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.errors import sql_error, sql_error_with_text
@@ -28,7 +29,7 @@ from simulator.tidb.storage.rows import (
     TableRows,
     Version,
 )
-from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
+from simulator.tidb.storage.tables import RowReader, StoredTable, layout_of
 
 MISSING = object()
 """Stands in the undo log for a key that the buffer did not have."""
