@@ -49,7 +49,7 @@ class AvroBehaviours:
                 "nothing, as TiCDC crashes unless the table has no primary key",
             ),
             "commit-ts": ("new 8.5.7–8.5", "its key, and with avro-enable-watermark a byte 3 and the commit-ts"),
-            "record": ("new 26.3.4", "its key, and with avro-enable-watermark a record of the key; not simulated"),
+            "record": ("new 26.3.4–26.3", "its key, and with avro-enable-watermark a record of the key; not simulated"),
         },
     )
     avro_json_crashes: bool = AVRO(
@@ -266,7 +266,7 @@ class SimpleBehaviours:
     simple_partition_ids: bool = SIMPLE(
         "Whether `tableID` of Simple's rows is that of the partition; elsewhere the table's",
         "pkg/sink/codec/simple/message.go newDMLMessage",
-        when="7.5.5–7.5, 8.1.2, 8.5+; new",
+        when="7.5.5–7.5, 8.1.2–8.1, 8.5+; new",
     )
     simple_bootstraps_partitions: bool = SIMPLE(
         "Whether each partition of a table has its own BOOTSTRAP in Simple; elsewhere the table has one",

@@ -140,7 +140,7 @@ class MessageBehaviours:
         "downstreamadapter/sink/columnselector verifyIndices",
         sink="",
         settings=("column-selectors",),
-        when="new 26.3.4",
+        when="new 26.3.4–26.3",
     )
     update_split: str = SPLIT(
         "Which UPDATEs that change a unique key or the handle key are sent as DELETE and INSERT",
@@ -170,7 +170,7 @@ class MessageBehaviours:
         "cdc/model/sink.go",
         "pkg/eventservice/event_scanner.go",
         settings=("output-raw-change-event",),
-        when="6.5.10–6.5, 7.1.6, 7.5.3–7.5, 8.1.1+; new 8.5+",
+        when="6.5.10–6.5, 7.1.6–7.1, 7.5.3–7.5, 8.1.1+; new 8.5+",
     )
     filters_halves: bool = SPLIT(
         "Whether event filters look at the DELETE and the INSERT of a split UPDATE, each by itself; classic "

@@ -118,7 +118,7 @@ class RowBehaviours:
         values={
             "default": ("4.0–5.1.3, 5.2–5.2.3, 5.3.0", "the column's present default as text, NULL if it may be NULL"),
             "text": (
-                "5.1.4–5.1, 5.2.4, 5.3.1–6.5.8, 6.6–7.1.4, 7.2–7.5.1, 7.6",
+                "5.1.4–5.1, 5.2.4–5.2, 5.3.1–6.5.8, 6.6–7.1.4, 7.2–7.5.1, 7.6",
                 "the value that TiDB reads, as the text that TableInfo has of it, whatever the type",
             ),
             "typed": ("6.5.9–6.5, 7.1.5–7.1, 7.5.2–7.5, 8.0+; new", "the value that TiDB reads"),
@@ -145,7 +145,7 @@ class RowBehaviours:
     record_overhead_counted: bool = OPEN(
         "Whether a message's size has 36 bytes for Kafka's record in it",
         "cdc/sink/codec/interface.go MaxRecordOverhead",
-        when="4.0.16, 5.0.6, 5.1.4–5.1, 5.2.2+; new",
+        when="4.0.16–4.0, 5.0.6–5.0, 5.1.4–5.1, 5.2.2+; new",
     )
     size_error: str = OPEN(
         "Code of the error for an Open Protocol row above max-message-bytes",
@@ -153,7 +153,7 @@ class RowBehaviours:
         then="; empty: such a row is sent.",
         values={
             "": "4.0–4.0.15, 5.0–5.0.5, 5.1–5.1.3, 5.2–5.2.1",
-            "CDC:ErrJSONCodecRowTooLarge": "4.0.16, 5.0.6, 5.1.4–5.1, 5.2.2–6.1",
+            "CDC:ErrJSONCodecRowTooLarge": "4.0.16–4.0, 5.0.6–5.0, 5.1.4–5.1, 5.2.2–6.1",
             "CDC:ErrOpenProtocolCodecRowTooLarge": "6.2–6.5.0, 6.6",
             "CDC:ErrMessageTooLarge": "6.5.1–6.5, 7.0+; new",
         },

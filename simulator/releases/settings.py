@@ -82,7 +82,7 @@ class SettingBehaviours:
             "4.0.9+; new": {"?max-batch-size", "check-gc-safe-point"},
             "4.0.10+; new": {"?auto-create-topic"},
             "4.0.14–4.0, 5.0.3+; new": {"?sasl-mechanism", "?sasl-user", "?sasl-password"},
-            "5.2.4, 5.3.1–5.3, 5.4.1+; new": {"?dial-timeout", "?read-timeout", "?write-timeout"},
+            "5.2.4–5.2, 5.3.1–5.3, 5.4.1+; new": {"?dial-timeout", "?read-timeout", "?write-timeout"},
             "5.3+; new": {"consistent"},
             "5.4+; new": {"?enable-tidb-extension", "sink.column-selectors"},
             "6.0+; new": {"sink.dispatchers.topic"},
@@ -91,8 +91,8 @@ class SettingBehaviours:
             | {"sink.dispatchers.partition", "sink.schema-registry"},
             "6.1.1+; new": {"?transaction-atomicity", "sink.transaction-atomicity"},
             "6.1.3–6.1, 6.5+; new": {"sink.encoder-concurrency"},
-            "6.1.7, 6.5.3–6.5, 7.1+; new": {"sink.kafka-config"},
-            "6.1.7, 6.5.3–6.5, 7.1.1+; new": option_names.OAUTH,
+            "6.1.7–6.1, 6.5.3–6.5, 7.1+; new": {"sink.kafka-config"},
+            "6.1.7–6.1, 6.5.3–6.5, 7.1.1+; new": option_names.OAUTH,
             "6.2+; new": {"filter.event-filters"},
             "6.3+; new": {"enable-sync-point", "sync-point-interval", "sync-point-retention"},
             "6.4+; new": {"sink.csv"},
@@ -110,7 +110,7 @@ class SettingBehaviours:
             "6.5.7–6.5, 7.1.3–7.1, 7.5.1+; new": {"consistent.memory-usage"},
             "6.5.8–6.5, 7.1.4–7.1, 7.5.1+; new": {"synced-status"},
             "6.5.8–6.5, 7.6+; new": {"enable-table-monitor"},
-            "6.5.10–6.5, 7.1.6, 7.5.3–7.5, 8.1.1+; new": {
+            "6.5.10–6.5, 7.1.6–7.1, 7.5.3–7.5, 8.1.1+; new": {
                 "sink.cloud-storage-config.output-raw-change-event",
                 "sink.kafka-config.output-raw-change-event",
             },
@@ -153,7 +153,7 @@ class SettingBehaviours:
             "new 8.5.6+": {"?use-table-id-as-path", "sink.cloud-storage-config.use-table-id-as-path"},
             "new 8.5.7–8.5, 26.3.3+": option_names.SPOOL,
             "new 8.5.7–8.5": option_names.TABLE_ROUTES,
-            "new 8.5.8": option_names.EVENT_COLLECTOR,
+            "new 8.5.8–8.5": option_names.EVENT_COLLECTOR,
             "new 26.3+": option_names.ACTIVE_ACTIVE,
             "new 9.0.0-beta.1, 9.0.0-beta.2.pre": {"scheduler.split-number-per-node"},
         },
@@ -204,7 +204,7 @@ class SettingBehaviours:
         values={
             "CDC:ErrKafkaNewSaramaProducer": "4.0–6.5",
             "CDC:ErrKafkaNewProducer": "6.6+; new 8.5–8.5.7, 26.3+, 9.0.0-beta.1, 9.0.0-beta.2.pre",
-            "CDC:ErrNewKafkaSink": "new 8.5.8",
+            "CDC:ErrNewKafkaSink": "new 8.5.8–8.5",
         },
     )
     one_kafka_code: bool = SETTING(
@@ -214,7 +214,7 @@ class SettingBehaviours:
         "downstreamadapter/sink/eventrouter/topic/expression.go",
         then=". Elsewhere each has a code of its own.",
         sink="kafka",
-        when="new 8.5.8",
+        when="new 8.5.8–8.5",
     )
     codec_error: str = SETTING(
         "TiCDC's code for an encoder's option that is out of range",
@@ -244,8 +244,8 @@ class SettingBehaviours:
         values={
             536870912: "4.0–4.0.8",
             67108864: "4.0.9–4.0.15, 5.0–5.0.5, 5.1–5.1.3, 5.2–5.2.1",
-            1048576: "4.0.16, 5.2.2–5.2.3, 5.3.0",
-            10485760: "5.0.6, 5.1.4–5.1, 5.2.4, 5.3.1+; new",
+            1048576: "4.0.16–4.0, 5.2.2–5.2.3, 5.3.0",
+            10485760: "5.0.6–5.0, 5.1.4–5.1, 5.2.4–5.2, 5.3.1+; new",
         },
     )
     batch_size_sets_bytes: bool = SETTING(
@@ -263,7 +263,7 @@ class SettingBehaviours:
         default_of="partition-num",
         values={
             4: "4.0–4.0.15, 5.0–5.0.5, 5.1–5.1.3, 5.2–5.2.3, 5.3.0",
-            3: "4.0.16, 5.0.6, 5.1.4–5.1, 5.2.4, 5.3.1+; new",
+            3: "4.0.16–4.0, 5.0.6–5.0, 5.1.4–5.1, 5.2.4–5.2, 5.3.1+; new",
         },
     )
     partition_num_limits: bool = SETTING(
@@ -281,7 +281,7 @@ class SettingBehaviours:
         "pkg/sink/kafka/options.go",
         sink="kafka",
         settings=("partition-num",),
-        when="4.0.5, 4.0.16, 5.2.4, 5.3.1+; new",
+        when="4.0.5, 4.0.16–4.0, 5.2.4–5.2, 5.3.1+; new",
     )
     case_sensitive: bool = SETTING(
         "Default of `case-sensitive`",
@@ -302,7 +302,7 @@ class SettingBehaviours:
         "cdc/sink/mq.go",
         protocols=("canal-json",),
         settings=("enable-old-value",),
-        when="5.1.4–5.1, 5.2.4, 5.3.1+; new",
+        when="5.1.4–5.1, 5.2.4–5.2, 5.3.1+; new",
     )
     force_replicate_needs_old_value: bool = SETTING(
         "Whether force-replicate without enable-old-value is refused",
@@ -318,8 +318,8 @@ class SettingBehaviours:
         sink="kafka",
         values={
             "ignored": ("4.0–4.0.15, 5.0–5.0.5, 5.1–5.1.3, 5.2–5.2.3, 5.3.0", "nothing, Kafka refuses the message"),
-            "refuses": ("4.0.16", "an error for Open Protocol"),
-            "lowers": ("5.0.6, 5.1.4–5.1, 5.2.4, 5.3.1+; new", "their limit counts"),
+            "refuses": ("4.0.16–4.0", "an error for Open Protocol"),
+            "lowers": ("5.0.6–5.0, 5.1.4–5.1, 5.2.4–5.2, 5.3.1+; new", "their limit counts"),
         },
     )
     topic_limit_margin: int = SETTING(
@@ -338,7 +338,7 @@ class SettingBehaviours:
         values={
             "none": "4.0–5.3",
             "all": "5.4+; new 8.5–8.5.7, 26.3+, 9.0.0-beta.1, 9.0.0-beta.2.pre",
-            "created": "new 8.5.8",
+            "created": "new 8.5.8–8.5",
         },
     )
     refuses_zero_timeouts: bool = SETTING(
@@ -347,14 +347,14 @@ class SettingBehaviours:
         then=". Elsewhere the client of Kafka refuses such a timeout.",
         sink="kafka",
         settings=("replication-factor", "dial-timeout", "write-timeout", "read-timeout"),
-        when="new 8.5.8",
+        when="new 8.5.8–8.5",
     )
     refuses_unknown_handling: bool = SETTING(
         "Whether an unknown `large-message-handle-option` is an error; elsewhere it is none",
         "pkg/config/large_message.go AdjustAndValidate",
         sink="kafka",
         settings=("large-message-handle-option",),
-        when="new 8.5.8",
+        when="new 8.5.8–8.5",
     )
     sync_point_refusal: str = SETTING(
         "How enable-sync-point of a sink that is no database ends",

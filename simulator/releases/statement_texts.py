@@ -51,7 +51,7 @@ class StatementTextBehaviours:
         values={
             "raw": ("4.0–4.0.1", "as it was typed"),
             "marked": ("4.0.2–5.2.3, 5.3.0", "as typed, TiDB's features put in comments by regular expressions"),
-            "restored": ("5.2.4, 5.3.1+; new", "from its syntax tree"),
+            "restored": ("5.2.4–5.2, 5.3.1+; new", "from its syntax tree"),
         },
     )
     ddl_mark: str = TEXT(

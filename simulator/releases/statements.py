@@ -133,9 +133,9 @@ class StatementBehaviours:
                 "4.0–5.1.4, 5.2–6.0",
                 "a table that once had none is ignored until it is dropped, its DROP TABLE is sent",
             ),
-            "after": ("5.1.5, 6.1–6.5.9, 6.6–7.1.5, 7.2–7.5.1, 7.6–8.0", "the table after the DDL decides"),
+            "after": ("5.1.5–5.1, 6.1–6.5.9, 6.6–7.1.5, 7.2–7.5.1, 7.6–8.0", "the table after the DDL decides"),
             "error": (
-                "6.5.10–6.5, 7.1.6, 7.5.2–7.5, 8.1+",
+                "6.5.10–6.5, 7.1.6–7.1, 7.5.2–7.5, 8.1+",
                 "so, but a changefeed error where the DDL takes the last valid index away",
             ),
             "silent": ("new", "by the table after, or the one dropped"),
@@ -168,7 +168,7 @@ class StatementBehaviours:
         values={
             "query": ("4.0–6.5.3, 6.6–7.1.1, 7.2–7.3, 7.5.2–7.5.6, 7.6+; new", "query and start-ts"),
             "job": ("6.5.4–6.5.9, 7.1.2–7.1.5, 7.4–7.5.1", "the job as TiDB prints it, too"),
-            "shifted": ("6.5.10–6.5, 7.1.6, 7.5.7–7.5", "each value one place too early, the job being left out"),
+            "shifted": ("6.5.10–6.5, 7.1.6–7.1, 7.5.7–7.5", "each value one place too early, the job being left out"),
         },
     )
     create_like_waits: bool = FILTER(
@@ -253,7 +253,7 @@ class StatementBehaviours:
                 "as the table filter does, where both are ignored it is skipped, where the old one alone is it "
                 "is CDC:ErrSyncRenameTableFailed",
             ),
-            "old-name": "6.5.12, 7.5.6–7.5, 8.5.1+; new",
+            "old-name": "6.5.12–6.5, 7.5.6–7.5, 8.5.1+; new",
         },
     )
     event_filter_ddl: bool = EVENTS(

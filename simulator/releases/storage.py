@@ -123,7 +123,7 @@ class StorageBehaviours:
         "Whether column selectors have an effect on files",
         "downstreamadapter/sink/cloudstorage/dml_writers.go",
         settings=("column-selectors",),
-        when="new 26.3.4",
+        when="new 26.3.4–26.3",
     )
     csv_virtual_columns: bool = STORAGE(
         "Whether rows of CSV have virtual generated columns",

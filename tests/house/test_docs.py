@@ -162,6 +162,10 @@ def test_the_test_command_is_the_one_that_the_check_runs() -> None:
     assert [block.strip() for language, block in blocks(README) if language == "sh" and "pytest" in block] == lines
 
 
+MAPS = ("docs/code.md", "CONTRIBUTING.md")
+"""Pages that name modules without their folders."""
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_path_that_is_named_is_there(page: str) -> None:
     """Links (with their headings), and names in backquotes that have a slash and no space."""
@@ -175,6 +179,8 @@ def test_every_path_that_is_named_is_there(page: str) -> None:
         for path, _, heading in links
         if heading and heading not in headings((beside / path).read_text("utf-8") if path else text)
     ] == []
+    modules = {path.name for place in ("simulator", "tests", "scenarios") for path in (ROOT / place).rglob("*.py")}
+    assert page not in MAPS or [name for name in re.findall(r"`([\w]+\.py)`", text) if name not in modules] == []
     places = (ROOT, ROOT / "simulator")
     assert [
         name for name in names if not name.startswith("out/") and not any((place / name).exists() for place in places)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 import simulator
 from simulator.errors import UserError
 from simulator.releases import DEFAULT, RELEASES, V8_5, find
+from simulator.releases.behaviour import TAGS
 from simulator.ticdc.rules import is_system, replication
 
 SHOWING = {"releases", "explain", "cli", "api", "page"}
@@ -40,6 +43,38 @@ def test_a_patch_that_changed_nothing_is_like_the_one_before() -> None:
     for line, patch in [*last.items(), ("7.5", 8), ("8.5", 8)]:
         like = f"v{line}.{patch - 1}"
         assert replace(find(f"v{line}.{patch}"), name=like) == find(like)
+
+
+LONGER = """
+import sys, types
+from dataclasses import fields
+from pathlib import Path
+path = Path(sys.argv[1])
+name = "simulator.releases.behaviour"
+module = sys.modules[name] = types.ModuleType(name)
+module.__dict__["__file__"] = str(path)
+longer = "\\nfor _lines in (CLASSIC, NEW):\\n    for _line, _old in _lines.items():\\n"
+longer += "        _lines[_line] = range(_old.start, _old.stop + 1)\\n\\nBETAS ="
+exec(compile(path.read_text("utf-8").replace("\\nBETAS =", longer, 1), path, "exec"), module.__dict__)
+from simulator.releases import RELEASES
+for architecture, lines in (("classic", module.CLASSIC), ("new", module.NEW)):
+    for line, patches in lines.items():
+        old, new = (RELEASES[architecture][f"v{line}.{patch}"] for patch in patches[-2:])
+        names = (each.name for each in fields(old) if each.name != "name")
+        differing = [name for name in names if getattr(old, name) != getattr(new, name)]
+        print(architecture, new.name, differing)
+"""
+
+
+@pytest.mark.slow
+def test_a_new_patch_release_is_one_number() -> None:
+    """A range that goes to the last patch of a line says the line: a patch after it is like it."""
+    path = Path(simulator.__file__).parent / "releases" / "behaviour.py"
+    ran = subprocess.run([sys.executable, "-c", LONGER, str(path)], capture_output=True, text=True, check=True)
+
+    lines = ran.stdout.splitlines()
+    assert len(lines) == len({tag.rpartition(".")[0] for tag in TAGS["classic"]}) + len({"8.5", "26.3"})
+    assert [line for line in lines if not line.endswith(" []")] == []
 
 
 def test_lines_are_ported_back_to_apart() -> None:
