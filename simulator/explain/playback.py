@@ -10,16 +10,19 @@ from simulator.errors import UserError
 from simulator.releases import Release
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import MemoryOutput
+from simulator.run.plan.step import PlanContext, starting
+from simulator.run.steps.execution import execute_statement, with_upstream
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.sinks.memory import Message
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.ddl.sent_text import execute_text, parse_job_text
-from simulator.ticdc.rules import ChangefeedRules, check_tables
-from simulator.tidb.ddl.catalog import DatabaseInfo
+from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_tables
+from simulator.tidb.ddl.catalog import DatabaseInfo, with_database
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.engine import CompletedDdl
+from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.parser.script import split_script
 
 URI = f"{DEFAULT_SINK_URI.partition('?')[0]}?"
@@ -100,18 +103,21 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
 
 def _opened(output: MemoryOutput, given: str, release: Release) -> OpenChangefeed:
     """Return a changefeed that begins on a TiDB which has executed statements."""
-    earlier = OpenChangefeed(MemoryOutput(load(URI + OPEN, "", release), []), release)
-    earlier.create_database(DatabaseInfo(DATABASE))
+    context = PlanContext(changefeed_rules(load(URI + OPEN, "", release), release), None, None, 0)
+    earlier = starting(tso.DEFAULT_START_TS)
+    earlier = with_upstream(replace(earlier, catalog=with_database(earlier.catalog, DatabaseInfo(DATABASE))), context)
     executed = []
     for statement in split_script(f"USE {DATABASE}; {given}"):
-        now_ms = earlier.position.now_ms
-        executed.append((earlier.execute(statement.text).events, now_ms))
-    begin_ms = earlier.position.now_ms + 1
+        now_ms = earlier.now_ms
+        earlier, _, outcome = execute_statement(statement.text, earlier, context)
+        executed.append((outcome.events, now_ms))
+    begin_ms = earlier.now_ms + 1
     feed = OpenChangefeed(output, release, tso.compose(begin_ms))
-    tables = list(earlier.position.catalog.tables.values())
+    tables = list(earlier.catalog.tables.values())
     dispatch.verify_tables(feed.rules.router, tables)
     check_tables(feed.rules, tables)
-    feed.replace_upstream(earlier.upstream())
+    assert isinstance(earlier.state, Upstream)
+    feed.replace_upstream(earlier.state)
     feed.begin_at(tso.compose(begin_ms), begin_ms, executed)
     return feed
 

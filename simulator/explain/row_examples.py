@@ -52,7 +52,7 @@ def deleted(given: str = "CREATE TABLE t (id INT PRIMARY KEY)", uri: str = OPEN,
 Examples = Mapping[str, tuple[ReleaseExample, ...]]
 
 ROWS: Examples = {
-    "short_control_escapes": (inserted("VARCHAR(9)", "'\b\f'"),),
+    "short_control_escapes": (inserted("VARCHAR(9)", "CHAR(8, 12)"),),
     "rows_in_server_zone": (inserted("TIMESTAMP", MIDNIGHT, zone=SHANGHAI),),
     "primary_is_unique": (ReleaseExample(ONE, "CREATE TABLE t (id INT, PRIMARY KEY (id) NONCLUSTERED)"),),
     "float_widened": (inserted("FLOAT", "3.14"),),
@@ -246,7 +246,7 @@ SIMPLE_ROWS: Examples = {
             SIMPLE,
         ),
     ),
-    "simple_short_escapes": (inserted("VARCHAR(9)", "'\b'", SIMPLE),),
+    "simple_short_escapes": (inserted("VARCHAR(9)", r"'\b'", SIMPLE),),
     "simple_float_exponents": (inserted("DOUBLE", "1e30", SIMPLE),),
     "simple_bit_texts": (inserted("BIT(8)", "5", SIMPLE_AVRO),),
     "simple_timestamp_scale": (inserted("TIMESTAMP", MIDNIGHT, SIMPLE_AVRO),),

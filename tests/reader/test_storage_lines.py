@@ -146,14 +146,24 @@ def test_a_file_cut_short_and_a_missing_schema_file_are_named(written: Written) 
 
 
 def test_a_mistake_is_one_line(written: Written, tmp_path: Path) -> None:
-    directory = str(written("protocol=csv"))
+    directory, in_json = str(written("protocol=csv")), str(written("protocol=canal-json", name="json"))
     (tmp_path / "empty").mkdir()
+    (tmp_path / "truth").mkdir()
+    for name in ("metadata", "truth.json"):
+        (tmp_path / "truth" / name).write_text("")
     for command, reason in {
         ("inspect", directory, "--raw"): "of the options only --json, --limit and --config apply",
         ("inspect", directory, "--config", "nowhere.toml"): "nowhere.toml",
         ("inspect", "file://[::1/files"): "ticdc-sim: ",
         ("compare", "file:///nowhere", "file://[::1/files"): "ticdc-sim: ",
         ("inspect", (tmp_path / "empty").as_uri()): "has no files of a changefeed",
+        (
+            "verify",
+            in_json,
+            "--sink-uri",
+            "kafka://h/t?protocol=canal-json",
+        ): "has the files of a storage, and --sink-uri is",
+        ("verify", str(tmp_path / "truth")): "holds a truth, which is no stream",
     }.items():
         assert reason in error_of(*command)
 

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from simulator import limits, tso
 from simulator.errors import ChangefeedError, UserError
+from simulator.reader import truth_metadata
 from simulator.reader.storage import (
     BY_ID,
     DAMAGED,
@@ -352,6 +353,8 @@ def open_directory(source: str, config: str | Path | None = None) -> StorageDire
 
     Raises UserError if there are no such files, ChangefeedError for a config that TiCDC rejects.
     """
+    if "://" not in source and Path(source, truth_metadata.FILE).is_file():
+        raise UserError(f"{source} holds a truth, which is no stream: --truth {source} is where it is asked for")
     changefeed = _changefeed(_with_protocol(source, "csv"), config)  # refuses what is no URI
     directory = StorageDirectory(ExternalStorage(source, "the storage"), changefeed)
     if not directory.files:

@@ -214,6 +214,12 @@ def storage_origin(options: VerifyOptions, truth: TruthMetadata | None, director
     if truth is None and options.sink_uri is None:
         options = replace(options, sink_uri=directory.uri_with(protocol))
     origin = resolve_origin(options, truth, evidence)
+    if origin.changefeed.storage is None:
+        source = "--sink-uri" if options.sink_uri is not None else "the truth"
+        raise UserError(
+            f"{directory.storage.shown} has the files of a storage, and {source} is of a Kafka "
+            f"({mask_secrets(origin.changefeed.sink_uri)}): expected is file:///…, s3://…, gcs://… or azure://…"
+        )
     if (
         origin.protocol == CSV.protocol.name
         and evidence.protocols
