@@ -109,6 +109,7 @@ def checks(verification: Verification) -> set[str]:
         ("zeros", "debezium", "new:v8.5.4", TRUTH, RIGHT),
         ("zero dates", "debezium", "v8.5.3", TRUTH, RIGHT),
         ("scale", "avro", "v8.5.3", TRUTH, RIGHT),
+        ("scale", "maxwell", "v7.5.4", TRUTH, UNPROVED),
         ("unique", "avro", "new:v8.5.7", TRUTH, UNPROVED),
         ("unique", "avro", "new:v8.5.7", AFTER, UNPROVED),
         ("unique", f"avro&{WATERMARKS}", "new:v8.5.8", TRUTH, UNPROVED),
