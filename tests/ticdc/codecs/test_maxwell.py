@@ -110,12 +110,18 @@ def test_a_release_without_it_says_so(release: str, text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["v5.4.0", "v8.5.3"])
 def test_verify_and_inspect_read_it(tmp_path: Path, release: str) -> None:
+    """A statement leaves open which columns the rows before it had, as they have no commit-ts."""
     script, out, truth = (tmp_path / name for name in ("s.sql", "out", "truth"))
-    script.write_text(
-        f"{TABLE};\n{FULL};\nUPDATE t SET b = NULL;\nALTER TABLE t ADD n INT;\nINSERT INTO t (id) VALUES (2);"
-    )
-    assert play("run", script, "--sink-uri", URI, "--release", release, "--fixtures", out, "--truth", truth) == 0
-    assert said("verify", out, "--truth", truth).out.startswith("RIGHT: 3 row changes")
+    for altered, verdict in (
+        ("", "RIGHT: 3 row changes"),
+        (
+            "ALTER TABLE t ADD n INT;",
+            "UNPROVED: nothing is wrong, but the values of row changes of test.t could not be",
+        ),
+    ):
+        script.write_text(f"{TABLE};\n{FULL};\nUPDATE t SET b = NULL;\n{altered}\nINSERT INTO t (id) VALUES (2);")
+        assert play("run", script, "--sink-uri", URI, "--release", release, "--fixtures", out, "--truth", truth) == 0
+        assert said("verify", out, "--truth", truth).out.startswith(verdict)
     assert "UPDATE test.t b: AP9B→NULL" in said("inspect", out).out
 
 
