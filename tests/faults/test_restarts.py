@@ -3,12 +3,12 @@ rows of the truth, and ends complete at its last watermark, whatever the faults 
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.contract_checks import check_records
+from support.cut_short import StopAfter
 from support.playing import error_of, play, said
 
 from simulator.api.results import records
@@ -22,7 +22,6 @@ from simulator.run import outputs
 from simulator.run import scenario as scenarios
 from simulator.run.execute import PlannedRun
 from simulator.run.plan import plan
-from simulator.signals import StopRequest
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import load
 
@@ -142,18 +141,6 @@ FAULTS = [
 ]
 
 
-class AskedInTheEnd(StopRequest):
-    """A stop request that becomes true after so many checks."""
-
-    def __init__(self, looks: int) -> None:
-        self._left = looks
-
-    @property
-    def number(self) -> int:  # type: ignore[override]
-        self._left -= 1
-        return signal.SIGINT if self._left < 0 else 0
-
-
 def sent(path: Path, looks: int) -> tuple[list[Message], int]:
     """Return the messages up to the stop, and the commit-ts up to which they are complete."""
     changefeed = load(EARLY_URI, "", V8_5)
@@ -161,7 +148,7 @@ def sent(path: Path, looks: int) -> tuple[list[Message], int]:
     messages: list[Message] = []
     output = outputs.MemoryOutput(changefeed, messages)
     work = PlannedRun(planned, output.for_plan(planned), V8_5, speed=1e6).work()
-    early_end = EarlyEnd(AskedInTheEnd(looks))
+    early_end = EarlyEnd(StopAfter(looks))
     replace(in_process.ordered_task(work, True), early_end=early_end).into(output.sink, Reporter(None))
     output.close()
     return messages, early_end.last

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.cut_short import Killed, assert_nothing_is_lost
+from support.cut_short import Killed, StopAfter, assert_nothing_is_lost
 from support.playing import BY_KEY
 
 from simulator import releases
 from simulator.engines import in_process
-from simulator.engines.tasks.progress import Reporter
+from simulator.engines.tasks.progress import EarlyEnd, Reporter
 from simulator.engines.work import Work
 from simulator.errors import DeliveryError, UserError
 from simulator.run import checkpoint, execute, outputs, plan, scenario
@@ -22,6 +23,7 @@ from simulator.run.execute import PlannedRun
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.settings import Settings
+from simulator.signals import StopRequest
 from simulator.sinks.memory import MemorySink, Message, SynchronousSink
 from simulator.sinks.records import Records, part
 from simulator.ticdc.changefeed import Changefeed, load
@@ -72,14 +74,20 @@ class Story:
         script = scenario.load(file).run_spec(Settings(resolved_interval_ms=10))
         self.plan: Plan = plan.plan(script, self.changefeed, self.release)
 
-    def play(self, writer: CheckpointWriter | None = None, sink: SynchronousSink | None = None) -> list[Message]:
+    def play(
+        self,
+        writer: CheckpointWriter | None = None,
+        sink: SynchronousSink | None = None,
+        early_end: EarlyEnd | None = None,
+    ) -> list[Message]:
         """What arrived of it in memory, unless it goes to another sink."""
         messages: list[Message] = []
         output, work = self.output, self.work
         if writer is not None:
             work = execute.with_checkpoint(work, writer)
         to = sink or MemorySink(messages, output.destinations.topics)
-        in_process.ordered_task(work, True).into(to, Reporter(None))
+        task = replace(in_process.ordered_task(work, True), early_end=early_end or EarlyEnd(StopRequest()))
+        task.into(to, Reporter(None))
         return messages
 
     def play_killed(self, writer: CheckpointWriter, records: int) -> list[Message]:
@@ -159,6 +167,21 @@ def test_no_watermark_is_sent_above_what_is_written_down(tmp_path: Path) -> None
         story.play(writer, Watching([], ["story"]))
     assert len(watermarks) > 10 and watermarks == sorted(watermarks)
     assert json.loads(stands.read_text())["commit_ts"] == watermarks[-1]
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, "canal-json"])
+def test_a_run_that_is_stopped_says_the_watermark_that_is_written_down(tmp_path: Path, protocol: str) -> None:
+    """At whatever moment the signal comes: also where no row is left before the next watermark."""
+    story, stands, ends = Story(tmp_path, protocol), tmp_path / "stands" / "checkpoint.json", set()
+    for looks in range(12):
+        early_end = EarlyEnd(StopAfter(looks))
+        with story.checkpoint_writer() as writer:
+            messages = story.play(writer, early_end=early_end)
+            assert early_end.last == json.loads(stands.read_text())["commit_ts"]
+            writer.file.end()
+        assert max((each.commit_ts for each in messages), default=0) <= early_end.last
+        ends.add(early_end.last)
+    assert len(ends) > 5
 
 
 def test_without_watermarks_it_is_written_down_as_often(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import pytest
 from simulator.errors import SimulatorError
 from simulator.reader.decode import DdlEvent, RowEvent, Watermark, decode, time_of
 from simulator.reader.records import Record, read_records
+from simulator.signals import StopRequest
 from simulator.sinks.external_storage import ExternalStorage, Part
 from simulator.sinks.memory import Message
 from support.databases import Table, write
@@ -243,3 +245,15 @@ def _partition(found: Sequence[Told], expected: Sequence[Told]) -> Counts:
         misordered += place < newest
         newest = max(newest, place)
     return Counts(len(places.keys() - seen), misordered, above, below)
+
+
+class StopAfter(StopRequest):
+    """A stop request that becomes true after so many checks."""
+
+    def __init__(self, looks: int) -> None:
+        self._left = looks
+
+    @property
+    def number(self) -> int:  # type: ignore[override]
+        self._left -= 1
+        return signal.SIGINT if self._left < 0 else 0

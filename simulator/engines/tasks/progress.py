@@ -218,7 +218,7 @@ class EarlyEnd:
 
     stop: StopRequest
     last: int = 0
-    """The commit-ts of the last event to send."""
+    """The commit-ts of the last event to send, or of the barrier behind it."""
 
     ended: bool = False
 

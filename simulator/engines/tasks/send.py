@@ -162,14 +162,17 @@ class SendingTask:
         for complete, phase in zip(spec.complete_before, each_phase, strict=True):
             if early_end.ended:
                 break
-            if complete is not None and not self._pass_barrier(sink, complete):
-                return
+            if complete is not None:
+                if not self._pass_barrier(sink, complete):
+                    return
+                early_end.last = max(early_end.last, complete)
             timed = pace(phase, spec.speed, spec.start_ms, began, early_end.stop) if spec.speed else phase
             yield from faults.parts(early_end.cut(timed))
-        if early_end.ended and faults.end_early(early_end.last) and early_end.last and control_events.watermarks:
+        if early_end.ended and faults.end_early(early_end.last) and early_end.last:
             if not self._pass_barrier(sink, early_end.last):
                 return
-            yield from faults.parts([control_events.watermark(early_end.last, self.owned)])
+            if control_events.watermarks:
+                yield from faults.parts([control_events.watermark(early_end.last, self.owned)])
         if bootstraps and not early_end.ended:
             yield from faults.parts([bootstraps.pop()])
         yield from faults.finish()
