@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from simulator.cli.options import PORT, FilePath, Group
+from simulator.cli.options import PORT, DependentOption, FilePath, Group
 from simulator.cli.output import show_lines
 from simulator.errors import UserError
 
@@ -26,14 +26,18 @@ def broker() -> None:
 @broker.command()
 @click.option("--port", type=PORT, help="Port on 127.0.0.1.  [default: 9092 where free]")
 @click.option("--registry", is_flag=True, help="Also start a schema registry for Avro, Apicurio Registry (142 MB).")
-@click.option("--registry-port", type=PORT, help="Its port on 127.0.0.1.  [default: 8081 where free]")
+@click.option(
+    "--registry-port",
+    cls=DependentOption,
+    needs="--registry: it is the port of the schema registry",
+    type=PORT,
+    help="Its port on 127.0.0.1.  [default: 8081 where free]",
+)
 @DIRECTORY
 def start(port: int | None, registry: bool, registry_port: int | None, directory: Path | None) -> None:
     """Start it; the first time Kafka itself is fetched from Maven Central (44 MB)."""
     from simulator import broker as kafka
 
-    if registry_port is not None and not registry:
-        raise UserError("--registry-port is the port of a schema registry: give --registry, too")
     address = kafka.start(port, directory)
     show_lines([f"Kafka serves {address}; sink-uri: kafka://{address}/<topic>?protocol=open-protocol"])
     if registry:

@@ -6,6 +6,7 @@ Options that are also keys of scenario files have the same parsers.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -27,6 +28,8 @@ class FilePath(click.Path):
     """A path. `-` is standard input or output, where `allow_dash` says so; a file of that name is `./-`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("it is empty", param, ctx)
         path = super().convert(value, param, ctx)
         if path != STANDARD_STREAM:
             return path
@@ -39,6 +42,36 @@ class FilePath(click.Path):
         return path
 
 
+class Text(click.types.StringParamType):
+    """A text that is not empty, as a shell's variable is that nobody has set."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(super().convert(value, param, ctx))
+        if not text:
+            self.fail("it is empty", param, ctx)
+        return text
+
+
+class DependentOption(click.Option):
+    """An option that has no effect without another one; raises UserError where it stands alone."""
+
+    def __init__(self, *declarations: Any, needs: str, **attributes: Any) -> None:
+        """`needs` names one or several options, one of which must be given, and then says why."""
+        super().__init__(*declarations, **attributes)
+        self._needs = needs
+        self._others = OPTION_NAME.findall(needs.partition(":")[0])
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        given = {name for param in ctx.command.params if param.name in opts for name in param.opts}
+        if not given.isdisjoint(self.opts) and given.isdisjoint(self._others):
+            raise UserError(f"{self.opts[-1]} needs {self._needs}")
+        return super().handle_parse_result(ctx, opts, args)
+
+
+OPTION_NAME = re.compile("--[a-z-]+")
+TEXT = Text()
 PATH = FilePath(path_type=Path)
 INPUT = FilePath(path_type=Path, allow_dash=True)
 NEW_FILE = FilePath(path_type=Path, dir_okay=False)
@@ -81,9 +114,11 @@ def current_database(text: str) -> Option:
     )
 
 
-def choice(name: str, first: str, *others: str, help: str) -> Option:
+def choice(name: str, first: str, *others: str, help: str, **attributes: Any) -> Option:
     """Return an option with some values, the first of which is the default."""
-    return click.option(name, type=click.Choice([first, *others]), default=first, show_default=True, help=help)
+    return click.option(
+        name, type=click.Choice([first, *others]), default=first, show_default=True, help=help, **attributes
+    )
 
 
 CONFIG = click.option("--config", type=PATH, metavar="FILE", help="TiCDC's changefeed.toml.")
@@ -109,7 +144,10 @@ def changefeed(file: str = "") -> Option:
         CONFIG,
         time_zone(_default("System, which is UTC", file)),
         click.option(
-            "--release", metavar="TAG", help=f"TiCDC release to simulate.  {_default(releases.DEFAULT, file)}"
+            "--release",
+            type=TEXT,
+            metavar="TAG",
+            help=f"TiCDC release to simulate.  {_default(releases.DEFAULT, file)}",
         ),
         architecture(f"TiCDC architecture.  {_default('classic where the release has both', file)}"),
     )
@@ -120,7 +158,14 @@ def destination(file: str = "") -> Option:
     return together(
         changefeed(file),
         click.option("--fixtures", type=PATH, metavar="DIR", help="Write the records to files; no Kafka is contacted."),
-        choice("--fixtures-format", "jsonl", "parquet", help="The format of the files."),
+        choice(
+            "--fixtures-format",
+            "jsonl",
+            "parquet",
+            help="The format of the files.",
+            cls=DependentOption,
+            needs="--fixtures DIR: it is the format of the files there",
+        ),
         click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
     )
 
@@ -179,9 +224,18 @@ TRUTH = together(
         metavar="DIR",
         help="Write a snapshot there of what a correct consumer has at the last watermark.",
     ),
-    choice("--truth-format", "csv", "parquet", help="The format of its files."),
+    choice(
+        "--truth-format",
+        "csv",
+        "parquet",
+        help="The format of its files.",
+        cls=DependentOption,
+        needs="--truth DIR: it is the format of the files there",
+    ),
     click.option(
         "--at",
+        cls=DependentOption,
+        needs="--truth DIR: it says of when the truth is",
         metavar="WHEN",
         help="Write the truth at this time (10m after the start, or the TSO of a watermark), and send nothing.",
     ),
@@ -216,7 +270,11 @@ def play(start: str, over: str, chosen: str, file: str = "") -> Option:
             help="Keep the progress of the run there, from which --resume continues (Kafka and storages).",
         ),
         click.option(
-            "--resume", is_flag=True, help="Continue where the run of this checkpoint ended, as a restarted TiCDC does."
+            "--resume",
+            cls=DependentOption,
+            needs="--checkpoint DIR, where a run with it did not come to its end",
+            is_flag=True,
+            help="Continue where the run of this checkpoint ended, as a restarted TiCDC does.",
         ),
         SUMMARY,
         FORCE,

@@ -63,7 +63,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     changefeed = load_file(settings.sink_uri, settings.config, release, time_zone=settings.tz or "")
     check_client(options)
     check_storage(changefeed, options)
-    sending.check(options)
+    sending.check_checkpoint(options)
     inputs = (*scenario.inputs, *changefeed_inputs(settings.config, changefeed))
     check_places(options, ("summary", "fixtures", "truth", "checkpoint"), inputs, changefeed.storage)
     script = scenario.run_spec(settings, options.get("first"), options.get("last"))

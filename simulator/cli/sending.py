@@ -25,9 +25,7 @@ from simulator.ticdc.changefeed import Changefeed
 
 
 def check_sink(sink_uri: str | None, options: Mapping[str, Any]) -> None:
-    """Check that there is exactly one output; raises UserError."""
-    if options["console"] and options["fixtures"]:
-        raise UserError("--console and --fixtures exclude each other: choose one")
+    """Check that there is an output; raises UserError."""
     if sink_uri is None and _instead_of_kafka(options) is None:
         raise UserError(
             "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or "
@@ -84,13 +82,6 @@ def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Out
         if count
     )
     return output
-
-
-def check(options: Mapping[str, Any]) -> None:
-    """Check that the options fit each other and the output; raises UserError."""
-    check_checkpoint(options)
-    if options["resume"] and options["checkpoint"] is None:
-        raise UserError("--resume goes on where a run with --checkpoint DIR ended: give that directory, too")
 
 
 def check_plan(options: Mapping[str, Any], planned: Plan) -> None:

@@ -53,15 +53,7 @@ def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool
     read = [(f"--{name}", options[name.replace("-", "_")]) for name in ("config", "tls-cert", "tls-key")]
     check_places(options, ("fixtures", "data"), read)
     tls, passwords = _tls(options["tls_cert"], options["tls_key"]), _passwords(options["users"])
-    if options["resume"] and options["data"] is None:
-        raise UserError("--resume needs --data DIR, which a server before has written")
     api_port = API_PORT if options["ui"] and options["api_port"] is None else options["api_port"]
-    if options["api_names"] and api_port is None:
-        raise UserError(f"--api-name {options['api_names'][0]} needs --api-port PORT: nothing is served without it")
-    if options["api_host"] is not None and api_port is None:
-        raise UserError(f"--api-host {options['api_host']} needs --api-port PORT: nothing is served without it")
-    if options["console"] and options["fixtures"] is not None:
-        raise UserError("--console and --fixtures exclude each other: choose one")
     may_send = assumed_uri is None and not options["console"] and options["fixtures"] is None
     sends = options["sink_uri"] is not None and may_send
     release = releases.find(options["release"] or releases.DEFAULT, options["architecture"])
@@ -194,10 +186,8 @@ def _passwords(users: tuple[str, ...]) -> Mapping[str, str]:
 
 def _tls(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
     """Return the settings of TLS. Raises UserError for files that are no certificate and key."""
-    if cert is None and key is None:
-        return None
     if cert is None or key is None:
-        raise UserError("--tls-cert and --tls-key belong together: give both")
+        return None
     for file in (cert, key):
         try:
             open_file(str(file)).close()

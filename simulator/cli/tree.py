@@ -12,7 +12,7 @@ import click
 from simulator import __version__, tso
 from simulator.cli import options as shared
 from simulator.cli.broker import broker
-from simulator.cli.options import COUNT, INPUT, PATH, PORT, Group
+from simulator.cli.options import COUNT, INPUT, PATH, PORT, TEXT, DependentOption, Group
 from simulator.cli.output import complain
 from simulator.errors import UserError
 from simulator.settings import AUTO, CHARSETS, DEFAULT_SINK_URI, PLACES, to_duration_ms
@@ -151,12 +151,21 @@ def run(file: Path, charset: str | None, **options: Any) -> None:
 )
 @click.option(
     "--until-lag",
+    cls=DependentOption,
+    needs="--consumer-group GROUP: whose lag?",
     type=COUNT,
     metavar="N",
     help="Raise the rate until the consumer group's lag stays above N records and grows; say what it sustains. The "
     "first rate is --rate, else 1000.",
 )
-@click.option("--max-rate", type=COUNT, metavar="N", help="The highest rate of --until-lag, in rows a second.")
+@click.option(
+    "--max-rate",
+    cls=DependentOption,
+    needs="--until-lag N: it limits that search; --rate alone says how many rows are sent",
+    type=COUNT,
+    metavar="N",
+    help="The highest rate of --until-lag, in rows a second.",
+)
 @click.option("--consumer-group", metavar="GROUP", help="The consumer group whose lag is watched and shown.")
 @click.option(
     "--duration",
@@ -189,6 +198,9 @@ def run(file: Path, charset: str | None, **options: Any) -> None:
 @click.option("--metrics-port", type=PORT, metavar="PORT", help="Serve Prometheus metrics on this port.")
 @click.option(
     "--metrics-address",
+    cls=DependentOption,
+    needs="--metrics-port PORT: nothing is served without it",
+    type=TEXT,
     metavar="ADDRESS",
     help="The address of this machine on which that port listens; 0.0.0.0 is all of them.  [default: 127.0.0.1]",
 )
@@ -247,23 +259,41 @@ def shell(force: bool, **options: Any) -> int:
     return work(options, force)
 
 
+WITH_API = "--api-port PORT or --ui: nothing is served without it"
+
+
 @commands.command()
 @shared.destination()
 @shared.seed(shared.SQL_SEED)
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where it listens.")
+@click.option("--host", type=TEXT, default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where it listens.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=4000, show_default=True, help="Its port; 0 takes a free one."
 )
 @click.option(
     "--user",
     "users",
+    type=TEXT,
     multiple=True,
     metavar="NAME[:PASSWORD]",
     help="Who may log in.  May be given again.  [default: root]",
 )
 @shared.choice("--authentication", "mysql_native_password", "caching_sha2_password", help="How clients authenticate.")
-@click.option("--tls-cert", type=PATH, metavar="FILE.pem", help="A certificate, for TLS.")
-@click.option("--tls-key", type=PATH, metavar="FILE.pem", help="Its private key.")
+@click.option(
+    "--tls-cert",
+    cls=DependentOption,
+    needs="--tls-key FILE.pem: they belong together",
+    type=PATH,
+    metavar="FILE.pem",
+    help="A certificate, for TLS.",
+)
+@click.option(
+    "--tls-key",
+    cls=DependentOption,
+    needs="--tls-cert FILE.pem: they belong together",
+    type=PATH,
+    metavar="FILE.pem",
+    help="Its private key.",
+)
 @click.option("--data", type=PATH, metavar="DIR", help="Keep the rows there; a later start continues with them.")
 @click.option(
     "--api-port",
@@ -271,14 +301,37 @@ def shell(force: bool, **options: Any) -> int:
     metavar="PORT",
     help="Serve TiCDC's OpenAPI v2 there, for curl and cdc cli; 0 takes a free one.",
 )
-@click.option("--api-host", metavar="ADDRESS", help="Where the API listens.  [default: 127.0.0.1]")
 @click.option(
-    "--api-name", "api_names", multiple=True, metavar="NAME", help="A name with dots by which clients may call the API."
+    "--api-host",
+    cls=DependentOption,
+    needs=WITH_API,
+    type=TEXT,
+    metavar="ADDRESS",
+    help="Where the API listens.  [default: 127.0.0.1]",
+)
+@click.option(
+    "--api-name",
+    "api_names",
+    cls=DependentOption,
+    needs=WITH_API,
+    type=TEXT,
+    multiple=True,
+    metavar="NAME",
+    help="A name with dots by which clients may call the API.",
 )
 @click.option("--ui", is_flag=True, help="Serve a page at / of the API's port, by default 8300: SQL, and the streams.")
-@click.option("--resume", is_flag=True, help="With --data: send what the last server has not sent.")
+@click.option(
+    "--resume",
+    cls=DependentOption,
+    needs="--data DIR, which a server before has written",
+    is_flag=True,
+    help="With --data: send what the last server has not sent.",
+)
 @click.option(
     "--allow-storage",
+    cls=DependentOption,
+    needs=WITH_API,
+    type=TEXT,
     multiple=True,
     metavar="DIR",
     help="Where changefeeds that are created later may write files.  May be given again.",

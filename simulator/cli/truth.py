@@ -38,8 +38,6 @@ def check(options: dict[str, Any]) -> None:
         from simulator.truth.directory import TruthFiles
 
         TruthFiles(options["truth"], options["truth_format"]).check()
-    elif options["at"] is not None:
-        raise UserError("--at says of when the truth is; --truth DIR says where it goes")
 
 
 def watermark(at: str, start_ms: int) -> int:

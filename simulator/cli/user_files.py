@@ -65,6 +65,8 @@ def check_places(
     `force` of the options allows to replace a file of somebody else, but no input. Records also go to `storage`.
     """
     named = [(name, Path(options[name])) for name in written if options.get(name) is not None]
+    if options.get("console") and "fixtures" in dict(named):
+        raise UserError("--console and --fixtures exclude each other: choose one")
     if ("summary", STANDARD_STREAM) in named and options.get("console"):
         raise UserError("--console and --summary - both write to standard output: give --summary the name of a file")
     outputs = [(f"--{name}", name, path) for name, path in named if path != STANDARD_STREAM]

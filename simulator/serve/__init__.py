@@ -8,6 +8,7 @@ caching_sha2_password.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 import threading
@@ -67,7 +68,9 @@ def listen(option: str, host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), backlog=1024)
     except (OSError, UnicodeError, TypeError) as error:  # the last two for what is no name
         why = (getattr(error, "strerror", None) or str(error)).partition(" (while attempting")[0]
-        raise UserError(f"{option} {port}: {host}:{port} cannot be listened on: {why}") from None
+        about_port = isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES)
+        blamed = f"{option} {port}" if about_port else f"{option.replace('port', 'host')} {host}"
+        raise UserError(f"{blamed}: {host}:{port} cannot be listened on: {why}") from None
 
 
 @dataclass(frozen=True)

@@ -82,4 +82,6 @@ def test_schemas_outlive_the_registry(directory: Path) -> None:
 
 
 def test_the_broker_commands_tell_of_it(directory: Path) -> None:
-    assert "give --registry, too" in error_of("broker", "start", "--registry-port", "8081", "--directory", directory)
+    assert "--registry-port needs --registry: " in error_of(
+        "broker", "start", "--registry-port", "8081", "--directory", directory
+    )

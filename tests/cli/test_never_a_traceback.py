@@ -202,8 +202,8 @@ KNOWN = [
     (record("inspect", '{"offset": %s}' % LONG), "line 1: a number has more than 4300"),
     (record("inspect", OFFSET), "line 1: offset 9223372036854775808 is not an integer of 64 bits"),
     (record("verify", OFFSET), "line 1: offset 9223372036854775808 is not an integer of 64 bits"),
-    (line("serve", "--port", "0", "--host", "192.0.2.1"), "192.0.2.1:0 cannot be listened on"),
-    (line("serve", "--port", "0", "--host", "a..b"), "a..b:0 cannot be listened on"),
+    (line("serve", "--port", "0", "--host", "192.0.2.1"), "--host 192.0.2.1: 192.0.2.1:0 cannot be listened on"),
+    (line("serve", "--port", "0", "--host", "a..b"), "--host a..b: a..b:0 cannot be listened on"),
 ]
 
 

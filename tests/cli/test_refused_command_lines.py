@@ -28,6 +28,8 @@ FILES = {
     "other/notes.txt": "mine",
 }
 KAFKA = "--sink-uri kafka://127.0.0.1:9/t"
+SENDING = "diff before before", "run s.sql", "load plan.toml", "shell", "serve"
+EMPTY = "--config", "--release", "--fixtures", "--truth", "--checkpoint", "--summary"
 LAG = f"load plan.toml {KAFKA} --until-lag 5"
 GROUP = "--consumer-group g"
 ROW = "explain row --schema schema.sql"
@@ -128,25 +130,25 @@ REFUSED = {
     "load plan.toml --console --driver confluent": "--driver confluent is about Kafka: --console contacts none",
     f"load plan.toml {KAFKA} --driver librdkafka": "'librdkafka' is not one of 'kafka-python', 'confluent'",
     f"load plan.toml --fixtures out {GROUP}": "--consumer-group: a group has lag on Kafka only",
-    LAG: "--until-lag 5 needs --consumer-group GROUP: whose lag?",
+    LAG: "--until-lag needs --consumer-group GROUP: whose lag?",
     f"{LAG} {GROUP} --rate '0s:1, 5s:2'": (
         "--until-lag begins with a number of rows/s and changes that itself, not with --rate '0s:1, 5s:2'"
     ),
     f"{LAG} {GROUP} --rate 500 --max-rate 400": "--until-lag begins with 500 rows/s, above --max-rate 400",
-    f"load plan.toml {KAFKA} --max-rate 400": "--max-rate limits the search of --until-lag N",
+    f"load plan.toml {KAFKA} --max-rate 400": "--max-rate needs --until-lag N: it limits that search",
     f"load plan.toml {KAFKA} --max-rate 0": "--max-rate",
     f"load plan.toml {KAFKA} --rate fast": "bad rate 'fast': 'fast' is no rate; expected rows a second (60000),",
     f"load plan.toml {KAFKA} --duration 5": "bad duration '5': expected a number and a unit",
     f"load plan.toml {KAFKA} --release v1.0.0": "unknown TiCDC release 'v1.0.0'",
     f"load plan.toml {KAFKA} --summary no/such.json": "--summary no/such.json: there is no directory no",
     f"load plan.toml {KAFKA} --report no/such.html": "--report no/such.html: there is no directory no",
-    f"load plan.toml {KAFKA} --metrics-address ::1": "--metrics-address ::1 needs --metrics-port PORT",
+    f"load plan.toml {KAFKA} --metrics-address ::1": "--metrics-address needs --metrics-port PORT",
     f"load plan.toml {KAFKA} --truth plan.toml": "--truth plan.toml is a file: give a new or empty directory",
     "load keyless.toml --fixtures out --duration 1s": "no primary key and no unique key of NOT NULL columns: test.t; ",
     "load plan.toml --fixtures out --config none.toml --duration 1s": (
         "no table to replicate: the changefeed's filter leaves out every table of the plan"
     ),
-    "load plan.toml --at 2s": "--at says of when the truth is; --truth DIR says where it goes",
+    "load plan.toml --at 2s": "--at needs --truth DIR: it says of when the truth is",
     "load plan.toml --truth T --at noon": "--at 'noon': expected a watermark, as a TSO such as 4550006",
     "load plan.toml --truth T --at 1": "--at '1': expected a watermark",
     "load plan.toml --truth T --at 400000000000000000": "--at 400000000000000000: the stream starts at 4550006",
@@ -172,14 +174,20 @@ REFUSED = {
     "inspect s.sql": "cannot read s.sql: Not a directory; a fixtures directory, kafka://",
     # serve
     "serve --resume": "--resume needs --data DIR",
-    "serve --tls-cert x.pem": "--tls-cert and --tls-key belong together",
+    "serve --tls-cert x.pem": "--tls-cert needs --tls-key FILE.pem: they belong together",
     "serve --tls-cert x.pem --tls-key y.pem": "cannot read x.pem: No such file",
     "serve --tls-cert s.sql --tls-key s.sql": "they cannot be used",
     "serve --release v99": "unknown TiCDC release 'v99'",
     f"serve {KAFKA}?protocol=nonsense": "nonsense",
     "serve --port 99999": "99999",
-    "serve --console --fixtures out": "exclude each other",
-    "serve --api-host 0.0.0.0": "--api-host 0.0.0.0 needs --api-port PORT",
+    **{f"serve {option} x": f"{option} needs --api-port PORT or --ui" for option in ("--api-host", "--allow-storage")},
+    **{f"{command} --fixtures-format parquet": "--fixtures-format needs --fixtures DIR" for command in SENDING},
+    **{f"{command} --console --fixtures out": "exclude each other" for command in ("shell", "serve")},
+    "run s.sql --console --truth-format csv": "--truth-format needs --truth DIR",
+    "run s.sql --console --resume": "--resume needs --checkpoint DIR",
+    # a variable of the shell that nobody has set
+    **{f"run s.sql --console {option} ''": f"Invalid value for '{option}': it is empty" for option in EMPTY},
+    "serve --host ''": "Invalid value for '--host': it is empty",
     "serve --api-port 99999": "99999",
     "serve --data before": "--data before holds something else (test.t-schema.sql): give a new or empty directory",
     # explain

@@ -114,7 +114,7 @@ def test_what_cannot_be_asked_together_is_told() -> None:
     for options, words in {
         "--fixtures out --checkpoint c": "--checkpoint is about Kafka and storages: --fixtures contacts none",
         "--sink-uri kafka://127.0.0.1:1/t?protocol=canal-json --resume": (
-            "--resume goes on where a run with --checkpoint DIR ended: give that directory, too"
+            "--resume needs --checkpoint DIR, where a run with it did not come to its end"
         ),
     }.items():
         assert error_of("run", "bank", *options.split()).splitlines()[-1] == f"ticdc-sim: {words}"

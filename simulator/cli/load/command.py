@@ -106,11 +106,7 @@ def search_of(options: dict[str, Any], rate: str | None) -> RateSearch | None:
     if group is not None and (options["fixtures"] or options["console"]):
         raise UserError("--consumer-group: a group has lag on Kafka only, not with --fixtures or --console")
     if limit is None:
-        if options["max_rate"] is not None:
-            raise UserError("--max-rate limits the search of --until-lag N; --rate alone says how many rows are sent")
         return None
-    if group is None:
-        raise UserError(f"--until-lag {limit} needs --consumer-group GROUP: whose lag?")
     most = math.inf if options["max_rate"] is None else float(options["max_rate"])
     if rate is None or rate == rates.MAX:
         return RateSearch(limit, min(SEARCH_FROM, most), most)

@@ -38,10 +38,8 @@ class ReportOptions:
 
 
 def read_report_options(options: dict[str, Any]) -> ReportOptions:
-    """Return the options of a report; raises UserError."""
+    """Return the options of a report."""
     port, address = options["metrics_port"], options["metrics_address"]
-    if address is not None and port is None:
-        raise UserError(f"--metrics-address {address} needs --metrics-port PORT: nothing is served without it")
     return ReportOptions(options["summary"], options["report"], port, LOOPBACK if address is None else address)
 
 
