@@ -32,6 +32,13 @@ COMPLETION = "_TICDC_SIM_COMPLETE"
 DEFECT = 70
 """EX_SOFTWARE of sysexits.h."""
 
+REMOVED = {
+    (f"ticdc-sim {command}", option)
+    for command in ("diff", "load", "run")
+    for option in ("--driver", "--plain-producer")
+}
+"""Commands and the options that they had in 0.2.0, which chose between clients of Kafka."""
+
 
 def _everywhere(command: click.Command, option: click.Option) -> None:
     """Add an option to a command and to all its subcommands."""
@@ -154,6 +161,8 @@ def _misused(error: click.UsageError) -> int:
         error.show()
         return 2
     command = error.ctx.command_path if error.ctx is not None else "ticdc-sim"
+    if isinstance(error, click.NoSuchOption) and (command, error.option_name) in REMOVED:
+        return _complain(2, f"{error.option_name} was removed after 0.2.0: kafka-python alone sends to Kafka")
     return _complain(2, f"{mask_secrets(error.format_message()).rstrip('.')} (see {command} --help)")
 
 

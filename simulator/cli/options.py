@@ -208,15 +208,6 @@ TEXT_FORMAT = together(
 )
 """Options of commands that read snapshots: diff and verify. Their names are Dumpling's."""
 
-CLIENT = together(
-    click.option(
-        "--driver",
-        type=click.Choice(["kafka-python", "confluent"]),
-        help="The client that sends to Kafka: confluent is confluent-kafka, an extra.  [default: kafka-python]",
-    )
-)
-"""Options of the Kafka client: diff, run and load."""
-
 TRUTH = together(
     click.option(
         "--truth",
@@ -262,7 +253,6 @@ def play(start: str, over: str, chosen: str, file: str = "") -> Option:
             help="Spark master, such as local[*] or spark://host:7077; none compares snapshots of up to 268 MB in this "
             "process, without Java; auto is none up to 67 MB of them, else local[*].",
         ),
-        CLIENT,
         click.option(
             "--checkpoint",
             type=PATH,
@@ -325,7 +315,6 @@ SECTIONS: Mapping[str, frozenset[str]] = {
     ),
     "How exports are written": frozenset(("charset", "csv-separator", "csv-delimiter", "csv-null-value")),
     "Where it is computed": frozenset(("master",)),
-    "Sending to Kafka": frozenset(("driver",)),
     "A run that ends early": frozenset(("checkpoint", "resume")),
     "The rows that are expected": frozenset(
         ("truth", "truth-format", "at", "before", "after", "against", "jdbc-driver")

@@ -15,7 +15,7 @@ from simulator import releases
 from simulator.channel import DriverHost
 from simulator.cli import sending, truth
 from simulator.cli.run_report import Display, Summary
-from simulator.cli.sending import check_client, check_sink, check_storage, to_kafka
+from simulator.cli.sending import check_sink, check_storage, to_kafka
 from simulator.cli.truth import TruthRequest
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
 from simulator.engines import in_process
@@ -61,7 +61,6 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         check_sink(settings.sink_uri, options)
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri, settings.config, release, time_zone=settings.tz or "")
-    check_client(options)
     check_storage(changefeed, options)
     sending.check_checkpoint(options)
     inputs = (*scenario.inputs, *changefeed_inputs(settings.config, changefeed))

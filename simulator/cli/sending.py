@@ -1,4 +1,4 @@
-"""The options that say where records go, and which client sends them: --console, --fixtures, --driver, --checkpoint, …
+"""The options that say where records go, and what is kept of a run: --console, --fixtures, --checkpoint, …
 
 They are checked before a broker or a file is touched.
 """
@@ -45,14 +45,7 @@ def check_checkpoint(options: Mapping[str, Any]) -> None:
             raise UserError(f"--{name} is about Kafka and storages: {to} contacts none")
 
 
-def check_client(options: Mapping[str, Any]) -> None:
-    """Check that the driver fits the output; raises UserError."""
-    to = _instead_of_kafka(options)
-    if to is not None and options["driver"]:
-        raise UserError(f"--driver {options['driver']} is about Kafka: {to} contacts none")
-
-
-KAFKA_ONLY = ("console", "fixtures", "driver", "consumer_group")
+KAFKA_ONLY = ("console", "fixtures", "consumer_group")
 
 
 def check_storage(changefeed: Changefeed, options: Mapping[str, Any]) -> None:
@@ -64,11 +57,10 @@ def check_storage(changefeed: Changefeed, options: Mapping[str, Any]) -> None:
 
 
 def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Output:
-    """Return the output of a plan with the requested client, and notes about topics with messages of other runs."""
+    """Return the output of a plan, and notes about topics with messages of other runs."""
     from simulator.sinks.kafka.read import offset_ranges
 
-    driver = options["driver"] or KafkaSettings.driver
-    output: Output = outputs.KafkaOutput(changefeed, plan.topics, driver=driver)
+    output: Output = outputs.KafkaOutput(changefeed, plan.topics)
     output.for_plan(plan)
     if options["resume"] or not isinstance(output.settings, KafkaSettings):
         return output

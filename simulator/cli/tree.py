@@ -204,7 +204,6 @@ def run(file: Path, charset: str | None, **options: Any) -> None:
     metavar="ADDRESS",
     help="The address of this machine on which that port listens; 0.0.0.0 is all of them.  [default: 127.0.0.1]",
 )
-@shared.CLIENT
 def load(file: Path | None, **options: Any) -> None:
     """An endless stream of changes, made up from a plan: as much as a consumer can take, for as long as it takes.
 

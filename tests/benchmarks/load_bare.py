@@ -1,5 +1,5 @@
 """Producers that do nothing but send records that are there already, beside which a load run is measured: a loop over
-`send()` of kafka-python and of confluent-kafka, our sink, and Kafka's own `kafka-producer-perf-test`.
+`send()` of kafka-python, our sink, and Kafka's own `kafka-producer-perf-test`.
 
 Each process has the records of its share of the partitions in memory before the clock starts, and sends them again and
 again. All: acks=all, idempotent, no compression, as large a batch and linger as our sink has, at most 16 MiB in flight.
@@ -18,7 +18,6 @@ from functools import partial
 from multiprocessing.synchronize import Barrier
 from typing import TypeVar
 
-import confluent_kafka
 from kafka.future import Future
 from load import Course, epoch
 from measuring import SIX, SPREAD
@@ -27,7 +26,6 @@ from simulator.broker import KAFKA
 from simulator.broker.java import fetch_jars, find_java
 from simulator.load.sender import window_messages
 from simulator.sinks.kafka import KafkaSettings, producers
-from simulator.sinks.kafka.confluent import LOG, options
 from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records, require_delivered
 
@@ -36,9 +34,6 @@ RECORDS = 200_000
 
 READY_BYTES = 64 << 20
 """If these are not more."""
-
-POLLED = 500
-"""Records between two looks at librdkafka's acknowledgements."""
 
 WARM = 2.0
 """Seconds that are not counted."""
@@ -103,27 +98,7 @@ def kafka_python(share: Share) -> Callable[[], float]:
     return partial(_clocked, share, _rows(_records(share)), send, end)
 
 
-def confluent(share: Share) -> Callable[[], float]:
-    """The same with librdkafka, without a callback for each record."""
-    given = options(share.settings) | {"queue.buffering.max.kbytes": share.settings.in_flight_bytes >> 10}
-    producer = confluent_kafka.Producer(given, logger=LOG)
-
-    def send(batch: list[tuple[int, bytes, bytes]]) -> int:
-        for number, (partition, key, value) in enumerate(batch):
-            while True:
-                try:
-                    producer.produce(share.topic, value, key, partition)
-                    break
-                except BufferError:
-                    producer.poll(0.01)
-            if number % POLLED == 0:
-                producer.poll(0)
-        return len(batch)
-
-    return partial(_clocked, share, _rows(_records(share)), send, producer.flush)
-
-
-LOOPS: dict[str, Loop] = {"kafka-python": kafka_python, "confluent": confluent, "sink": sink}
+LOOPS: dict[str, Loop] = {"kafka-python": kafka_python, "sink": sink}
 
 
 def rate(loop: str, processes: int, seconds: float, settings: KafkaSettings, topic: str) -> float:

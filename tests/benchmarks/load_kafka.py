@@ -88,12 +88,7 @@ class Place:
     _six: list[Loaded] = field(default_factory=list)
 
     def loaded(
-        self,
-        plan: str | Path,
-        protocol: str = "canal-json",
-        config: str = SPREAD,
-        counting: bool = False,
-        driver: str = "kafka-python",
+        self, plan: str | Path, protocol: str = "canal-json", config: str = SPREAD, counting: bool = False
     ) -> Loaded:
         """A run of a plan's file or a preset into a topic of its own."""
         topic = f"load-{next(self.numbers)}"
@@ -104,7 +99,7 @@ class Place:
             command += [plan] if isinstance(plan, Path) else ["--preset", plan]
             command += ["--sink-uri", uri(self.address, topic, protocol), "--config", here / "changefeed.toml"]
             command += ["--rate", "max", "--duration", f"{self.seconds:.0f}s", "--master", self.master]
-            command += ["--checkpoint", here / "checkpoint", "--summary", here / "summary.json", "--driver", driver]
+            command += ["--checkpoint", here / "checkpoint", "--summary", here / "summary.json"]
             try:
                 looks = ran(*command, broker=self.pid).looks
             finally:
@@ -157,19 +152,13 @@ def one_partition(place: Place) -> Iterator[Row]:
 
 def bare(place: Place) -> Iterator[Row]:
     """Producers that only send."""
-    by = {"kafka-python": place.six(), "confluent": place.loaded(SIX, driver="confluent")}
-    plain = by["kafka-python"]
-    for library, found in by.items():
-        told = f"load, Canal-JSON, 6 columns ({plain.row_bytes:.0f} B), {library}: rows/s"
-        yield Row(told, f"{found.rows:,.0f} (cores busy: {found.busy})")
-    for library, processes in itertools.product(by, (1, 2)):
-        reached = place.looped(library, processes)
-        of_same = by[library].rows / reached
-        yield Row(
-            f"bare loop, {library}, processes: {processes}: records/s",
-            f"{reached:,.0f}; load by the same library {of_same:.2f} x, as it is {plain.rows / reached:.2f} x",
-            "0.9 x",
-        )
+    plain = place.six()
+    told = f"load, Canal-JSON, 6 columns ({plain.row_bytes:.0f} B): rows/s"
+    yield Row(told, f"{plain.rows:,.0f} (cores busy: {plain.busy})")
+    for processes in (1, 2):
+        reached = place.looped("kafka-python", processes)
+        told = f"bare loop, kafka-python, processes: {processes}: records/s"
+        yield Row(told, f"{reached:,.0f}; load {plain.rows / reached:.2f} x", "0.9 x")
     for processes in (1, 2):
         reached = place.looped("sink", processes)
         told = f"our sink with ready records, processes: {processes}: records/s"

@@ -137,17 +137,6 @@ def test_a_plan_is_printed_as_it_is() -> None:
 
 
 @pytest.mark.slow
-def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_library, "find_spec", lambda name: None)
-    code, _, lines = said(*LOAD, "plan.toml", "--driver", "confluent", "--checkpoint", "stands")
-    assert (code, lines[-1]) == (
-        2,
-        "ticdc-sim: --driver confluent needs the Python package confluent-kafka: pip install confluent-kafka; "
-        "kafka-python, the default, needs nothing more",
-    )
-
-
-@pytest.mark.slow
 def test_another_version_of_kafka_python_is_one_line_with_what_installs_the_right_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -86,9 +86,9 @@ def test_the_live_line_says_how_it_goes() -> None:
         1_234_567, 3 << 20, 59_980.2, 24.4 * (1 << 20), 60_000.0, 0.2, 1 << 19, 0.0241, 1735689600000 << 18
     )
 
-    assert display.line(now, 1200, "confluent-kafka 2.16.1") == (
+    assert display.line(now, 1200, "kafka-python 3.0.12") == (
         "asked 60,000 rows/s, reached 59,980 rows/s · 1,234,567 rows · 3.0 MiB, 24.4 MiB/s · in flight 0.5 MiB · "
-        "lag 1,200 · p99 24 ms · watermark 2025-01-01 00:00:00 · confluent-kafka 2.16.1"
+        "lag 1,200 · p99 24 ms · watermark 2025-01-01 00:00:00 · kafka-python 3.0.12"
     )
     at_once = LoadStatus(5, 100, 5.0, 100.0, 0.0, 0.0, 0, 0.0, 0)
     assert display.line(at_once, None, "jsonl") == (

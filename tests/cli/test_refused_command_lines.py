@@ -127,8 +127,10 @@ REFUSED = {
     "load plan.toml --console --master local[2]": "--console needs --master none: one process shows all messages",
     "load plan.toml --fixtures out --fixtures-format parquet": "--fixtures-format parquet needs --master none",
     "load plan.toml --console --resume": "--resume is about Kafka and storages: --console contacts none",
-    "load plan.toml --console --driver confluent": "--driver confluent is about Kafka: --console contacts none",
-    f"load plan.toml {KAFKA} --driver librdkafka": "'librdkafka' is not one of 'kafka-python', 'confluent'",
+    f"load plan.toml {KAFKA} --driver confluent": "--driver was removed after 0.2.0: kafka-python alone sends to Kafka",
+    f"run s.sql {KAFKA} --driver=kafka-python": "--driver was removed after 0.2.0: kafka-python alone sends to Kafka",
+    "diff before before --plain-producer": "--plain-producer was removed after 0.2.0",
+    "verify out --driver x": "No such option '--driver'. (Did you mean one of: '--jdbc-driver'",
     f"load plan.toml --fixtures out {GROUP}": "--consumer-group: a group has lag on Kafka only",
     LAG: "--until-lag needs --consumer-group GROUP: whose lag?",
     f"{LAG} {GROUP} --rate '0s:1, 5s:2'": (

@@ -23,7 +23,6 @@ the same order."""
 
 DOORS = {
     "click": ("cli",),
-    "confluent_kafka": ("sinks.kafka.confluent",),
     "crc32c": ("sources.snapshots",),
     "faker": ("generate",),
     "fastavro": ("reader.decode.avro",),
@@ -54,7 +53,6 @@ DOORS = {
 """Which rooms may import a library. One that is not listed may not be imported at all (Python's own may)."""
 
 DISTRIBUTIONS = {
-    "confluent_kafka": "confluent-kafka",
     "kafka": "kafka-python",
     "mysql_mimic": "mysql-mimic",
     "py4j": "pyspark",
@@ -71,10 +69,8 @@ PACKAGE = ROOT / "simulator"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-OPTIONAL = {"confluent_kafka", "pymysql", "sqlalchemy"}
+OPTIONAL = {"pymysql", "sqlalchemy"}
 """What an installation without extras lacks."""
-
-OPTIONAL_ROOMS = ("sinks.kafka.confluent",)
 
 
 def module_name(path: Path) -> str:
@@ -176,7 +172,7 @@ def test_a_library_is_imported_only_where_its_door_is() -> None:
 
 
 def test_optional_libraries_are_imported_when_they_are_asked_for() -> None:
-    """No module draws them in by its imports at the top, but those whose users have asked for them."""
+    """No module draws them in by its imports at the top."""
     drawing = {name for name, path in MODULES.items() if at_the_top(path) & OPTIONAL}
     while (
         more := {name for name, path in MODULES.items() if at_the_top(path) & {f"simulator.{each}" for each in drawing}}
@@ -184,7 +180,7 @@ def test_optional_libraries_are_imported_when_they_are_asked_for() -> None:
     ):
         drawing |= more
 
-    assert {name for name in drawing if not name.startswith(OPTIONAL_ROOMS)} == set()
+    assert drawing == set()
 
 
 def test_every_library_has_a_door_and_is_a_dependency() -> None:

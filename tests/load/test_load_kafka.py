@@ -122,10 +122,9 @@ def test_a_run_that_was_killed_goes_on_where_all_was_acknowledged(kafka: str, tm
     assert_load_is_whole(found, of(str(tmp_path / "out")), [again_above])
 
 
-@pytest.mark.parametrize("driver", ["kafka-python", "confluent"])
-def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
+def test_kafka_gets_what_memory_gets(kafka: str) -> None:
     """Rows, statements and watermarks have the same order, and each acknowledgement is measured."""
-    topic, seen, messages = f"in-one-process-{driver}", list[SentWindow](), list[Message]()
+    topic, seen, messages = "in-one-process", list[SentWindow](), list[Message]()
     uri = f"kafka://{kafka}/{topic}?partition-num=3&protocol="
     run = Run(PLAN + DDL, uri=uri)
     memory = MemorySink(messages, [topic])
@@ -133,7 +132,7 @@ def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
     feed.send_all()
     feed.close()
     topics = run.prepared.plan.topics
-    run.output = outputs.KafkaOutput(run.changefeed, topics, driver=driver).for_plan(run.prepared.plan)
+    run.output = outputs.KafkaOutput(run.changefeed, topics).for_plan(run.prepared.plan)
     sink = SINKS["kafka"](run.output.settings, [topic])
     feed = Feed(run.epochs(), run.control(), sink, run.begun, None, [seen.append])
     feed.send_all()

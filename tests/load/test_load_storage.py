@@ -91,7 +91,7 @@ def test_a_run_that_is_killed_goes_on_in_the_next_files(plan: Path, monkeypatch:
 def test_options_about_kafka_are_refused(plan: Path) -> None:
     """As is a storage that cannot be written to."""
     load = ("load", plan, "--duration", "1s", "--master", "none", "--sink-uri")
-    for option in (("--fixtures", "out"), ("--console",), ("--driver", "confluent"), ("--consumer-group", "g")):
+    for option in (("--fixtures", "out"), ("--console",), ("--consumer-group", "g")):
         assert f"{option[0]} is about Kafka's messages: the sink-uri is that of a storage" in error_of(
             *load, f"{plan.parent.as_uri()}/out?protocol=csv", *option
         )

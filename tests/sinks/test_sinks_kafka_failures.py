@@ -32,8 +32,6 @@ from simulator.sinks.kafka.producers import PreparedProducer, producer
 from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records
 
-BOTH_DRIVERS = pytest.mark.parametrize("driver", ["kafka-python", "confluent"])
-
 OK, REFUSED = Outcome(), Outcome(OUT_OF_ORDER_SEQUENCE, writes=False)
 
 OUTCOMES = [
@@ -68,13 +66,12 @@ def first_seen(log: list[bytes]) -> list[int]:
 
 
 @pytest.mark.slow
-@BOTH_DRIVERS
-def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(driver: str) -> None:
+def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for() -> None:
     """A broker holds partition 1 back; meanwhile a batch of partition 0 fails, and more is written."""
     held, rows = threading.Event(), 40
     with ScriptedKafka(partitions=2, nodes=2) as kafka:
         kafka.state.by_partition = {0: deque([REFUSED]), 1: deque([Outcome(after=held)])}
-        chosen = KafkaSettings((kafka.address,), driver=driver, batch_bytes=300)
+        chosen = KafkaSettings((kafka.address,), batch_bytes=300)
         sink = SINKS["kafka"](chosen, [TOPIC])
         sink.write(numbered(1, 0, 1))
         for start in range(rows):
@@ -88,7 +85,6 @@ def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(
 
 
 @pytest.mark.slow
-@BOTH_DRIVERS
 @settings(max_examples=8)
 @given(
     script=st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=6),
@@ -96,12 +92,12 @@ def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(
     acks=st.sampled_from([-1, 1]),
 )
 def test_whatever_fails_first_emissions_are_in_order(
-    driver: str, script: list[Outcome], writes: list[tuple[int, int]], acks: int
+    script: list[Outcome], writes: list[tuple[int, int]], acks: int
 ) -> None:
     """And what is in the log is all up to some record, at least up to where the account says."""
     given_to = [0, 0]
     with ScriptedKafka(partitions=2, script=script) as kafka:
-        chosen = KafkaSettings((kafka.address,), required_acks=acks, driver=driver)
+        chosen = KafkaSettings((kafka.address,), required_acks=acks)
         sink = SINKS["kafka"](replace(chosen, batch_bytes=300), [TOPIC])
         for partition, count in writes:
             sink.write(numbered(partition, given_to[partition], count))
@@ -116,13 +112,12 @@ def test_whatever_fails_first_emissions_are_in_order(
 
 
 @pytest.mark.slow
-@BOTH_DRIVERS
-def test_no_record_of_a_batch_is_sent_before_all_that_stand_before_it(driver: str) -> None:
+def test_no_record_of_a_batch_is_sent_before_all_that_stand_before_it() -> None:
     """Unless all replicas acknowledge, a batch is one request, however slow its producer is at first: of two the second may
     be written after the first has failed."""
     with ScriptedKafka() as kafka:
         for start in range(0, 400, 40):
-            sink = SINKS["kafka"](KafkaSettings((kafka.address,), required_acks=1, driver=driver), [TOPIC])
+            sink = SINKS["kafka"](KafkaSettings((kafka.address,), required_acks=1), [TOPIC])
             sink.write(numbered(0, start, 40))
             sink.close()
 
@@ -130,12 +125,11 @@ def test_no_record_of_a_batch_is_sent_before_all_that_stand_before_it(driver: st
 
 
 @pytest.mark.slow
-@BOTH_DRIVERS
-def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(driver: str) -> None:
+def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence() -> None:
     """It is not tried without a pause, and the other partition gets all of its records."""
     with ScriptedKafka(partitions=2) as kafka:
         kafka.state.by_partition = {0: deque([Outcome(-1, writes=False)] * 1000)}
-        chosen = KafkaSettings((kafka.address,), driver=driver, silence=2.0, batch_bytes=300)
+        chosen = KafkaSettings((kafka.address,), silence=2.0, batch_bytes=300)
         sink = SINKS["kafka"](chosen, [TOPIC])
         for start in range(0, 100, 10):
             sink.write(numbered(0, start, 10))
@@ -166,7 +160,7 @@ def test_a_partition_ends_at_its_first_record_even_if_the_silence_ends_while_its
             passed += 20.0 if sink.resent else 0.0
             return super().send(*batch)
 
-    monkeypatch.setattr(kafka_sink, "_producers", lambda _: Slow)
+    monkeypatch.setattr(kafka_sink, "PreparedProducer", Slow)
     with ScriptedKafka() as kafka:
         kafka.state.by_partition = {0: deque([Outcome(-1, writes=False)] * 1000)}
         sink = KafkaSink(KafkaSettings((kafka.address,), silence=30.0, batch_bytes=300), [TOPIC])
@@ -203,11 +197,10 @@ def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is
 
 
 @pytest.mark.slow
-@BOTH_DRIVERS
-def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(driver: str) -> None:
+def test_a_topic_that_vanishes_is_waited_for_and_may_come_back() -> None:
     """What was not acknowledged is sent to the new one."""
     with ScriptedKafka(script=[OK, Outcome(UNKNOWN_TOPIC, writes=False)]) as kafka:
-        chosen = KafkaSettings((kafka.address,), driver=driver, stall=0.5, dial_timeout=1.0)
+        chosen = KafkaSettings((kafka.address,), stall=0.5, dial_timeout=1.0)
         sink = SINKS["kafka"](chosen, [TOPIC])
         sink.write(numbered(0, 0, 5))
         kafka.wait_for(0, 5)

@@ -46,9 +46,6 @@ VERSIONS = {
 }
 """The newest of each request that it takes; a client takes it for a Kafka 2.8."""
 
-FETCH = 1
-"""A request that nobody makes of it; librdkafka sends today's batches only to a broker that has it (from version 4)."""
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -198,7 +195,6 @@ class ScriptedKafka:
 
 def _versions(state: Scripted, request: Any) -> Any:
     known = [ApiVersionsResponse.ApiVersion(kind.API_KEY, 0, newest) for kind, newest in VERSIONS.items()]
-    known.append(ApiVersionsResponse.ApiVersion(FETCH, 0, 11))
     return ApiVersionsResponse(error_code=0, api_keys=known, throttle_time_ms=0)
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from simulator.cli.load.display import ReportOptions, open_metrics, read_report_
 from simulator.cli.load.monitor import LoadMonitor, Metrics, Setup
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
-from simulator.cli.sending import check_checkpoint, check_client, check_sink, check_storage
+from simulator.cli.sending import check_checkpoint, check_sink, check_storage
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
 from simulator.columns.hashing import sums_by_kind
 from simulator.engines.spark.calls import chosen_master, import_spark, spark_calls
@@ -95,7 +96,6 @@ def check(options: dict[str, Any], settings: Settings) -> None:
         raise UserError(
             f"--fixtures-format parquet needs --master {IN_PROCESS}: several processes cannot write one such file"
         )
-    check_client(options)
     check_checkpoint(options)
     truths.check(options)
 
@@ -311,9 +311,7 @@ class LoadRun:
     def _driver(self) -> str:
         """Return the name of the client or other destination."""
         if isinstance(self.output.settings, KafkaSettings):
-            from simulator.sinks.kafka.producers import describe_client
-
-            return describe_client(self.output.settings)
+            return f"kafka-python {version('kafka-python')}"
         if self.output.storage is not None:
             return "the storage sink"
         return "files" if self.request.options["fixtures"] else "the console"

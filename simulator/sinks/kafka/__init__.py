@@ -21,9 +21,6 @@ class KafkaSettings(Kafka):
 
     client_id: str = "ticdc-sim"
     max_message_bytes: int = 10485760
-    driver: str = "kafka-python"
-    """The client library: kafka-python, or `confluent` (the extra `fast`)."""
-
     batch_bytes: int = 1 << 20
     """Largest record batch; `prepare_topics` lowers it to what the topics take."""
 

@@ -44,7 +44,7 @@ def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) ->
     created. Raise ChangefeedError as TiCDC does, UserError, and DeliveryError if Kafka does not answer within
     dial_timeout.
     """
-    require_packages(settings.driver, settings.compression, settings.sasl.mechanism)
+    require_packages(settings.compression)
     with _admin(settings) as admin:
         existing = _counts(admin, topics)
         default = next(iter(topics))

@@ -96,21 +96,11 @@ TESTED = "3.0.12"
 """The version of kafka-python whose private API was read."""
 
 
-def require_packages(driver: str = "kafka-python", compression: str = "none", mechanism: str = "") -> None:
-    """Raise UserError if a package is missing or of another version, or if the driver lacks the SASL mechanism.
+def require_packages(compression: str = "none") -> None:
+    """Raise UserError if kafka-python is of another version, or the package of the compression or crc32c is missing.
 
-    The packages are the driver's, that of the compression, and crc32c, without which kafka-python is eight times
-    slower.
+    Without crc32c kafka-python is eight times slower.
     """
-    if driver == "confluent":
-        if find_spec("confluent_kafka") is None:
-            raise UserError(
-                "--driver confluent needs the Python package confluent-kafka: pip install confluent-kafka; "
-                "kafka-python, the default, needs nothing more"
-            )
-        if mechanism.upper() == "GSSAPI":
-            raise UserError(f"sasl-mechanism {mechanism} cannot be used with --driver confluent: kafka-python can")
-        return
     if (installed := version("kafka-python")) != TESTED:
         raise UserError(
             f"kafka-python {installed} is installed, and {TESTED} is needed, as its internals are used: "

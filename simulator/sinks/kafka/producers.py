@@ -14,8 +14,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
-from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,31 +28,6 @@ from simulator.sinks.records import PartitionRecords, sizes
 LINGER_MS = 20
 
 KILLED_WITHIN = 10.0
-
-
-class Producer(Protocol):
-    """Sends batches; those of a partition in order."""
-
-    whole: ClassVar[bool]
-    """Whether a batch is sent as one record batch, so that Kafka's error concerns the whole batch."""
-
-    def __init__(self, settings: KafkaSettings) -> None:
-        """Raises kafka.errors.KafkaError if no broker answers."""
-
-    def send(self, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> library.Future:
-        """Queue the records of a batch; return their future. Raises kafka.errors.KafkaError."""
-
-    def finish(self, timeout: float) -> None:
-        """Close, when all is acknowledged or acknowledgements are not awaited, within so many seconds."""
-
-    def kill(self) -> None:
-        """Stop now, with everything it still has: nothing may be written once its successor sends."""
-
-
-def describe_client(settings: KafkaSettings) -> str:
-    """Return library and version, for users."""
-    name = "confluent-kafka" if settings.driver == "confluent" else "kafka-python"
-    return f"{name} {version(name)}"
 
 
 def producer(settings: KafkaSettings) -> library.KafkaProducer:
@@ -90,9 +63,10 @@ def producer(settings: KafkaSettings) -> library.KafkaProducer:
 
 
 class PreparedProducer:
-    """A producer of kafka-python, which gets prepared record batches."""
+    """A producer of kafka-python, which gets prepared record batches; those of a partition are sent in order.
 
-    whole: ClassVar[bool] = True
+    Raises kafka.errors.KafkaError if no broker answers.
+    """
 
     def __init__(self, settings: KafkaSettings) -> None:
         self._producer = producer(settings)
@@ -117,12 +91,14 @@ class PreparedProducer:
         return batch.produce_future
 
     def finish(self, timeout: float) -> None:
+        """Close, when all is acknowledged or acknowledgements are not awaited, within so many seconds."""
         try:
             self._producer.close(timeout=timeout)
         except library.KafkaError:
             self.kill()
 
     def kill(self) -> None:
+        """Stop now, with everything it still has: nothing may be written once its successor sends."""
         # `close(timeout=0)` alone raises at the first unacknowledged record and leaves the producer running (3.0.12).
         self._producer._sender.force_close()
         self._producer._sender.join(KILLED_WITHIN)
@@ -342,19 +318,14 @@ PERMANENT_ERRORS = (
 """Errors for which sending again does not help."""
 
 
-def retry_batches(
-    batch: RecordBatch, error: BaseException | None, limit: int | None, own: bool
-) -> list[RecordBatch] | str:
+def retry_batches(batch: RecordBatch, error: BaseException | None, limit: int | None) -> list[RecordBatch] | str:
     """Return the batches to send instead, or the reason why there are none.
 
-    `limit` is the topics' max.message.bytes if known. `own` is whether the error certainly concerns this batch.
+    `limit` is the topics' max.message.bytes if known.
     """
     if isinstance(error, TOO_LARGE):
         half = len(batch.values) // 2
-        if half:
-            return [batch.part(0, half), batch.part(half, len(batch.values))]
-        if own or limit is None or batch.size + BATCH_HEADER + RECORD_OVERHEAD > limit:
-            return _too_large(batch, limit)
+        return [batch.part(0, half), batch.part(half, len(batch.values))] if half else _too_large(batch, limit)
     if isinstance(error, PERMANENT_ERRORS) or isinstance(error, AbortedBatch) and isinstance(error.cause, REFUSED):
         return reason(error)
     return [batch]

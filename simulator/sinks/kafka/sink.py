@@ -28,7 +28,6 @@ from simulator.sinks.kafka.producers import (
     PERMANENT_ERRORS,
     AbortedBatch,
     PreparedProducer,
-    Producer,
     RecordBatch,
     SendOutcome,
     SentBatch,
@@ -63,13 +62,12 @@ class KafkaSink(CountedSink):
     """Writes to the topics by their index; one per task, which owns its partitions."""
 
     def __init__(self, settings: KafkaSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> None:
-        require_packages(settings.driver, settings.compression, settings.sasl.mechanism)
+        require_packages(settings.compression)
         super().__init__()
         self._settings = settings
         self._topics = topics
         self._waiting = waiting
-        self._producers = _producers(settings)
-        self._producer: Producer | None = None
+        self._producer: PreparedProducer | None = None
         self._known: dict[str, int | BaseException] = {}
         self._flights: deque[SentBatch] = deque()
         self.in_flight = self.resent = 0
@@ -255,7 +253,7 @@ class KafkaSink(CountedSink):
 
     def _batches_to_resend(self, batch: RecordBatch, error: BaseException | None) -> list[RecordBatch]:
         """Return the batches to resend for a failed one; none if they would fail again."""
-        left = retry_batches(batch, error, self._settings.message_limit, self._producers.whole)
+        left = retry_batches(batch, error, self._settings.message_limit)
         if isinstance(left, str):
             self._fail(batch, left)
             return []
@@ -271,7 +269,7 @@ class KafkaSink(CountedSink):
             try:
                 reached = with_reachable_broker(hasty)
                 self._known = describe_topics(reached, self._topics)
-                self._producer = self._producers(reached)
+                self._producer = PreparedProducer(reached)
                 self._producer_since = time.monotonic()
                 return True
             except (KafkaError, OSError, SimulatorError) as error:
@@ -307,11 +305,3 @@ class KafkaSink(CountedSink):
             where = f"topic {self._topics[batch.topic]} partition {batch.partition}"
             offset = "its first record" if tally.next_offset is None else f"offset {tally.next_offset}"
             tally.error = f"{where}: not delivered from {offset} on, commit_ts {batch.commit_ts[0].as_py()}: {why}"
-
-
-def _producers(settings: KafkaSettings) -> type[Producer]:
-    if settings.driver == "confluent":
-        from simulator.sinks.kafka.confluent import ConfluentProducer
-
-        return ConfluentProducer
-    return PreparedProducer
