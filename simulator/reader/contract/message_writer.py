@@ -21,7 +21,15 @@ from simulator.errors import EncodeError
 from simulator.reader.contract.destinations import ChangefeedRoutes, KnownByTable
 from simulator.reader.decode import DECODERS, LOST
 from simulator.reader.decode.batches import StreamDecoder
-from simulator.reader.decode.row_images import ZERO_TEXTS, row_images, with_cells, with_nulls, with_values
+from simulator.reader.decode.row_images import (
+    ZERO_TEXTS,
+    is_connect,
+    nearest_decimals,
+    row_images,
+    with_cells,
+    with_nulls,
+    with_values,
+)
 from simulator.reader.events import UNKNOWN_CELL, Layout, record_batch
 from simulator.releases import Release
 from simulator.ticdc import table_info
@@ -346,16 +354,19 @@ def _row_ids(rows: pa.RecordBatch, before: pa.Array, after: pa.Array, table: Tab
 
 def _without_unknown(images: pa.Array, sent: pa.Array, layout: Layout, table: Table) -> pa.Array:
     """Return images with the text of the message in place of unknown cells, which stand for values that it does not
-    tell exactly, and with NULL where it has none."""
+    tell exactly, for a float of a DECIMAL with one that it may stand for, and with NULL where it has none."""
     if images.null_count == len(images) or not pc.any(pc.match_substring(images, UNKNOWN_CELL)).as_py():
         return images
     if sent.null_count > images.null_count:  # an old row that the message does not have
         sent = pc.coalesce(sent, pa.scalar(row_image.image_of([UNKNOWN_CELL] * len(layout.names))))
     there = row_image.split(images.drop_null(), len(visible_columns(table)))
     texts = row_image.named(sent.filter(images.is_valid()), layout.names)
+    kinds = dict(zip(layout.names, layout.types, strict=True))
     none, cells = pa.scalar(None, pa.binary()), []
     for place, column in enumerate(visible_columns(table)):
         text = texts.get(column.name)
+        if text is not None and is_connect(kinds[column.name]) and family(column.type) == "decimal":
+            text = nearest_decimals(text, column)
         cells.append(_known(there.cells(place), none if text is None else _known(text, none)))
     return row_image.restore_nulls(row_image.pack(cells), images)
 

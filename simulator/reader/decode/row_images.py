@@ -2,9 +2,9 @@
 
 Each different value of a column is converted once. Columns that already have TiDB's text are not touched. The table
 provides only what messages lack: the names of ENUM and SET members, and the types of Kafka Connect's values, as Debezium
-has them. Some of these stand for several texts of TiDB: a DECIMAL of more than 15 digits, which is a float, and 1970 in a
-column without NULL, which is also written for dates that do not exist. They are unknown cells. A table whose definition
-is unknown is derived from its layout.
+has them. Some of these stand for several texts of TiDB: a DECIMAL of more digits than its float has, and 1970 in a column
+without NULL, which is also written for dates that do not exist. They are unknown cells. A table whose definition is
+unknown is derived from its layout.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal, InvalidOperation
 
 import numpy as np
 import pyarrow as pa
@@ -108,6 +108,9 @@ EXACT_DECIMALS = (f"{CONNECT}org.apache.kafka.connect.data.Decimal", f"{CONNECT}
 EXACT_DIGITS = 15
 """Any decimal number of so many digits can be read back from a float of 64 bits."""
 
+DIGITS = Context(prec=80)
+"""Computes with all digits of a DECIMAL, of which there are 65."""
+
 MILLISECOND_DECIMALS = 3
 MICROS = 1_000_000
 
@@ -125,6 +128,16 @@ def connect_cells(cells: pa.Array, column: Column, kind: int | str, time_zone: s
     encoded = cells.dictionary_encode()
     texts = pa.array([_connect_cell(cell, column) for cell in encoded.dictionary.to_pylist()], pa.binary())
     return (to_local(texts, time_zone) if has_zone(column.type) else texts).take(encoded.indices)
+
+
+def nearest_decimals(cells: pa.Array, column: Column) -> pa.Array:
+    """Return for a column's texts in messages, which may be floats, a DECIMAL that each of them may stand for."""
+    encoded = cells.dictionary_encode()
+    decimals = [
+        cell if cell == UNKNOWN_CELL else nearest_decimal(cell.decode("utf-8", "surrogatepass"), column.type).encode()
+        for cell in encoded.dictionary.to_pylist()
+    ]
+    return pa.array(decimals, pa.binary()).take(encoded.indices)
 
 
 def _connect_cell(cell: bytes, column: Column) -> bytes:
@@ -177,9 +190,20 @@ def _connect_time(micros: int, type: ColumnType) -> str:
 
 
 def _connect_decimal(text: str, type: ColumnType) -> str | None:
+    nearest = nearest_decimal(text, type)
     if type.length > EXACT_DIGITS:
-        return None
-    return format(Decimal(text).quantize(Decimal(1).scaleb(-max(type.decimal, 0))), "f")
+        number, step = Decimal(nearest), Decimal(1).scaleb(-max(type.decimal, 0))
+        if float(number) in (float(DIGITS.subtract(number, step)), float(DIGITS.add(number, step))):
+            return None
+    return nearest
+
+
+def nearest_decimal(text: str, type: ColumnType) -> str:
+    """Return the DECIMAL of the type that is nearest to a float; raises ValueError if there is none."""
+    try:
+        return format(DIGITS.quantize(Decimal(text), Decimal(1).scaleb(-max(type.decimal, 0))), "f")
+    except InvalidOperation:
+        raise ValueError(f"{text!r:.60} is no DECIMAL") from None
 
 
 ZERO_TEXTS: Mapping[str, str] = {
