@@ -110,6 +110,9 @@ class StreamSpec:
     statement_times: tuple[int, ...] | None = None
     """When statements were, sent or not, ascending; None if nobody tells. Ids of tables may be others after each."""
 
+    held_back: frozenset[str] = frozenset()
+    """Tables (`db.table`) of which event filters may hold back statements, which are not in `statement_times` then."""
+
     orders: OrderScope = order_by_table
     grown: PartitionCountSpans = field(default_factory=dict)
     """When topics that got more partitions had how many."""

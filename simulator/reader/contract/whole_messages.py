@@ -188,7 +188,7 @@ class RowMessages:
         Between two statements a table has one id and one version. The partitions of a table have ids of their own.
         """
         name = events.name(at)
-        if self._times is None or name in self._partitioned:
+        if self._times is None or name in self._partitioned or name in self._spec.held_back:
             return ""
         epoch = int(np.searchsorted(self._times, events.ts[at]))
         for member, number in event.ids:

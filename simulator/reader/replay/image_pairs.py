@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,6 @@ from simulator.reader.replay import (
     NEVER,
     SAME,
     STRICT,
-    SentImages,
     SkippedChanges,
     as_mask,
     has_unknown_cell,
@@ -33,7 +32,6 @@ from simulator.reader.replay import (
     keyed_pairs,
     normalize,
     select_pairs,
-    with_told_times,
 )
 from simulator.reader.replay.normalize import (
     LikeNull,
@@ -47,6 +45,7 @@ from simulator.reader.replay.normalize import (
     row_handles,
     with_scales,
 )
+from simulator.reader.replay.sent_images import SentImages, placed_by_bound, redefined
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.reader.replay.unique_keys import (
     INEXACT,
@@ -62,7 +61,7 @@ from simulator.reader.replay.unique_keys import (
 )
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.model.table import SOFT_DELETE_TIME, Table, visible_columns
+from simulator.tidb.model.table import SOFT_DELETE_TIME, Name, Table, visible_columns
 
 UNDEFINED = "nobody says how it is defined then, and messages do not tell its handle key"
 ONLY_CONSISTENCY = "nobody says how it is defined then, so that they are held against each other alone"
@@ -117,11 +116,18 @@ class ImagePairBuilder:
     """As `StreamSpec.one_partition`."""
 
     like_null: LikeNull = nothing_like_null
+    told: TableTimeline | None = None
+    """That with all statements of a truth, of rows that are in the order of their places alone."""
 
     @cached_property
     def unique_keys(self) -> Mapping[int, Sequence[UniqueKey]]:
         """The unique keys, by the number of their table."""
         return by_number_of_table(unique_keys(self.timeline))
+
+    @cached_property
+    def _redefined(self) -> frozenset[Name]:
+        """The names that had several definitions, of which only the commit-ts of a row tells which one it had."""
+        return frozenset() if self.told is None else redefined(self.told)
 
     def image_pairs(
         self, batch: pa.RecordBatch, layouts: Sequence[Layout], partition_index: int, skipped: SkippedChanges
@@ -133,11 +139,14 @@ class ImagePairBuilder:
             skipped.add(NO_TABLE, "", ABOVE, len(rows) - len(within))
             rows = picked(rows, within)
         if len(rows) and rows.column("bound")[0].is_valid:
-            rows = _placed_by_bound(rows)
+            rows = placed_by_bound(rows)
         for number, places in by_table(ints(rows, "layout")):
             changes = LayoutChanges(picked(rows, places), layouts[number], partition_index, skipped)
             sent = SentImages(changes.rows, changes.layout)
             yield from self._pairs_of_layout(changes, sent)
+            name = changes.layout.schema, changes.layout.table
+            if self.told is not None and name in self._redefined:
+                sent.put_by_time(self.told, name, partial(self._told_images, changes.layout))
             add_sums(skipped.sums, sent.sums(self.fidelity.milliseconds))
 
     def _pairs_of_layout(self, changes: LayoutChanges, sent: SentImages) -> Iterator[pa.RecordBatch]:
@@ -156,7 +165,7 @@ class ImagePairBuilder:
                 part, table = of_table.at(at), history.definitions[definition].table
                 try:
                     sides = self._images(part, history, table)
-                    if not self.like_null(table):
+                    if not self.like_null(table) and (layout.schema, layout.table) not in self._redefined:
                         touched = self.timeline.touched(object_key(layout.schema, layout.table))
                         sent.put(places[at], table, touched, *sides)
                     yield from self._pairs_of_table(part, number, definition, sides)
@@ -217,6 +226,14 @@ class ImagePairBuilder:
             if pc.any(earlier).as_py():
                 before, after = (pc.if_else(earlier, with_scales(side, columns), side) for side in (before, after))
         return self._without_marked(before, table), after
+
+    def _told_images(self, layout: Layout, rows: pa.RecordBatch, table: Table) -> Sides | None:
+        """Return the images of changes in a definition of their table, as `sent_images.ImagesOf` does."""
+        if self.like_null(table) or has_marks(table):
+            return None
+        before, after = self.images(rows, layout, table, self.fidelity)
+        columns = visible_columns(table)
+        return normalize_images(before, columns), normalize_images(after, columns)
 
     def _without_marked(self, before: pa.Array, table: Table) -> pa.Array:
         """Return old rows without those that were marked as deleted, for which a DELETE was sent."""
@@ -365,16 +382,6 @@ def has_marks(table: Table) -> bool:
     types = {column.name: column.type for column in table.columns}
     mark = types.get(SOFT_DELETE_TIME)
     return mark is not None and (mark.name, mark.decimal) == ("timestamp", 6)
-
-
-def _placed_by_bound(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows whose times do not fall, so that they are in the order of offsets, for a protocol whose rows may have
-    no commit-ts."""
-    rows = with_told_times(rows)
-    columns = {"commit_ts": rows.column("bound"), "exact": pa.repeat(pa.scalar(False), len(rows))}
-    for name, values in columns.items():
-        rows = rows.set_column(rows.schema.get_field_index(name), name, values)
-    return rows
 
 
 def _unknown_values(number: int, table: Table, images: pa.Array) -> Iterator[tuple[tuple[int, str], int]]:

@@ -236,6 +236,7 @@ def _read_partitions(
             spec.restarts,
             spec.one_partition,
             stream.like_null,
+            stream.told,
         )
         records = 0 if in_process else reading.PIECE
         settings = reading.ReadSettings(spec, show, pair_builder, task_listener.driver, records)

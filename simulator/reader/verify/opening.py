@@ -86,6 +86,9 @@ class OpenedStream:
     size: int
     """Approximate bytes of its records."""
 
+    told: TableTimeline | None = None
+    """The tables by all statements of a truth, where rows are in the order of their places alone."""
+
     def of_any_release(self) -> OpenedStream:
         """Return the stream as one of which nobody knows what release wrote it."""
         codec = self.origin.changefeed.codec
@@ -194,6 +197,7 @@ def _opened(
     listener.stage("reading the statements")
     origin, states = records.origin, replace(comparison.open_states(options, truth), headless=records.headless)
     any_time: dict[Name, tuple[Table, ...]] = {}
+    whole: TableTimeline | None = None
     if truth is None:
         read = engine_of(options.master, records.size).read
         sent = reading.read_statements(records.partitions, origin.protocol, read, records.schemas)
@@ -203,7 +207,8 @@ def _opened(
         ]
         sent = [statement for _, statement in told]
         if is_sequential(origin.protocol):  # nothing tells when its rows were
-            any_time = _definitions_by_name(states.timeline(sent))
+            whole = states.timeline(sent)
+            any_time = _definitions_by_name(whole)
             moved = {
                 object_key(*name) for is_sent, each in told if not is_sent for pair in renames(each) for name in pair
             }
@@ -211,6 +216,7 @@ def _opened(
             sent = [statement for is_sent, statement in told if is_sent]
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(records, truth))
+    names = {f"{table.schema}.{table.name}" for table in timeline.definitions}
     first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
     writer = MessageWriter(origin.changefeed, origin.release, tuple(spec.all_tables))
     return OpenedStream(
@@ -228,11 +234,13 @@ def _opened(
             schemas=records.schemas,
             statements=_sent_statements(truth, origin),
             statement_times=None if truth is None else tuple(sorted({each.commit_ts for each in truth.statements})),
+            held_back=frozenset(filter(untold.filter_check(origin), names)),
         ),
         writer,
         writer.like_null,
         ImagesOfReleases.of([origin.release], zone_of_rows(origin.changefeed.codec.time_zone, origin.release)),
         records.size,
+        whole,
     )
 
 
