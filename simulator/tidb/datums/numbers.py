@@ -6,7 +6,6 @@ digits at most), datum.go convertToFloat.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -24,7 +23,8 @@ from simulator.tidb.datums import (
     overflows,
     truncated_value,
 )
-from simulator.tidb.model.types import ColumnType
+from simulator.tidb.model.types import BIGINT, ColumnType
+from simulator.tidb.values.documents import Document, TypedScalar, load, print_document
 from simulator.tidb.values.durations import clock_number, round_duration
 from simulator.tidb.values.moments import moment_number, parse_stored_moment
 
@@ -49,8 +49,12 @@ def float_prefix(text: str) -> tuple[str, CastProblem | None]:
     return prefix, truncated_value("DOUBLE", text)
 
 
-def _integer_prefix(text: str, lenient: bool) -> tuple[str, CastProblem | None]:
-    """Return the integer at the start of a text (getValidIntPrefix). In strict mode it stays unrounded with a problem."""
+def _integer_prefix(text: str, lenient: bool, function: bool) -> tuple[str, CastProblem | None]:
+    """Return the integer at the start of a text (getValidIntPrefix): of a column the number, rounded unless a problem is an
+    error; of a function the digits."""
+    if function:
+        match = _INTEGER.match(text)
+        return (match[0] if match else "0"), None if match and match[0] == text else truncated_value("INTEGER", text)
     prefix, problem = float_prefix(text)
     if problem and not lenient:
         return prefix, problem
@@ -75,9 +79,11 @@ def _rounded(prefix: str, text: str) -> tuple[str, CastProblem | None]:
     return f"{number if number else abs(number):f}", None
 
 
-def text_integer(text: str, lenient: bool, unsigned: bool = False) -> tuple[int, CastProblem | None]:
-    """Convert the start of a text to an integer of 64 bits (StrToInt, StrToUint)."""
-    prefix, problem = _integer_prefix(text.strip(SPACE), lenient)
+def text_integer(
+    text: str, lenient: bool, unsigned: bool = False, function: bool = False
+) -> tuple[int, CastProblem | None]:
+    """Convert the start of a text to an integer of 64 bits (StrToInt, StrToUint), for a column or a function."""
+    prefix, problem = _integer_prefix(text.strip(SPACE), lenient, function)
     low, high, name = (0, MOST_UNSIGNED, "BIGINT UNSIGNED") if unsigned else (LEAST, MOST, "BIGINT")
     number = int(prefix) if _INTEGER.fullmatch(prefix) else None
     if number is None or not low <= number <= high:
@@ -107,6 +113,9 @@ class IntegerRange(NamedTuple):
         return (self.low if number < self.low else self.high), problem or overflows(number, self.type)
 
 
+BIGINTS = IntegerRange(LEAST, MOST, BIGINT)
+
+
 def cast_integer(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, CastProblem | None]:
     """Cast a datum to an integer (pkg/types/datum.go, toSignedInteger, convertToUint)."""
     kind, is_signed = datum.kind, into.low < 0
@@ -115,7 +124,7 @@ def cast_integer(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, 
     if kind in ("enum", "set"):
         return _of_float(float(number_of_members(datum)), into)
     if kind == "json":
-        return json_integer(datum, into, lenient)
+        return json_integer(load(datum.body.decode()), into, lenient)
     if kind in ("int", "uint"):
         return into.nearest(int(datum.body))
     if kind in ("literal", "bit"):
@@ -192,19 +201,21 @@ def time_number(datum: Datum) -> str:
     )
 
 
-def json_integer(datum: Datum, into: IntegerRange, lenient: bool) -> tuple[int, CastProblem | None]:
+def _json_number(document: Document) -> int | float | None:
+    """Return a number of JSON, or 1 for true and 0 for false; None for what is none, be it a text of a number."""
+    if isinstance(document, TypedScalar):
+        return int(document.text) if document.type == "UNSIGNED INTEGER" else None
+    return document if isinstance(document, (int, float)) else None
+
+
+def json_integer(document: Document, into: IntegerRange, lenient: bool) -> tuple[int, CastProblem | None]:
     """Convert JSON to an integer (ConvertJSONToInt)."""
-    shown = datum.body.decode()
-    value = json.loads(shown)
-    if value is None or isinstance(value, (list, dict)):
-        return 0, truncated_value("INTEGER", shown)
-    if isinstance(value, bool):
-        return int(value), None
-    if isinstance(value, str):
-        return text_integer(value, lenient, unsigned=len(value) < 2 or value[0] != "-")
-    if isinstance(value, float):
-        return _of_float(value, into)
-    return into.nearest(value)
+    if isinstance(document, str):
+        return text_integer(document, lenient, unsigned=len(document) < 2 or document[0] != "-")
+    number = _json_number(document)
+    if number is None:
+        return 0, truncated_value("INTEGER", print_document(document))
+    return _of_float(number, into) if isinstance(number, float) else into.nearest(int(number))
 
 
 WORDS, DIGITS = 9, 9
@@ -253,19 +264,19 @@ def _decimal(datum: Datum, lenient: bool) -> tuple[Decimal | None, CastProblem |
     if kind in ("time", "date", "datetime", "timestamp"):
         return Decimal(time_number(datum)), None
     if kind == "json":
-        number, problem = _decimal_of_json(datum.body.decode())
+        number, problem = json_decimal(load(datum.body.decode()))
         return (None if problem and not lenient else number), problem
     return text_decimal(datum.body.decode("utf-8", "replace"))
 
 
-def _decimal_of_json(shown: str) -> tuple[Decimal, CastProblem | None]:
+def json_decimal(document: Document) -> tuple[Decimal, CastProblem | None]:
     """Convert JSON (pkg/types/convert.go, ConvertJSONToDecimal)."""
-    value = json.loads(shown)
-    if value is None or isinstance(value, (list, dict)):
-        return Decimal(0), truncated_value("DECIMAL", shown)
-    if isinstance(value, str):
-        return text_decimal(value)
-    return text_decimal(go_float(value)) if isinstance(value, float) else (Decimal(int(value)), None)
+    if isinstance(document, str):
+        return text_decimal(document)
+    number = _json_number(document)
+    if number is None:
+        return Decimal(0), truncated_value("DECIMAL", print_document(document))
+    return text_decimal(go_float(number)) if isinstance(number, float) else (Decimal(int(number)), None)
 
 
 def text_decimal(text: str) -> tuple[Decimal, CastProblem | None]:
@@ -347,21 +358,23 @@ def _float(datum: Datum) -> tuple[float, CastProblem | None]:
     if kind in ("time", "date", "datetime", "timestamp"):
         return float(time_number(datum)), None
     if kind == "json":
-        return _float_of_json(datum.body.decode())
+        return json_float(load(datum.body.decode()))
     return text_float(datum.body.decode("utf-8", "replace"))
 
 
-def _float_of_json(shown: str) -> tuple[float, CastProblem | None]:
+def json_float(document: Document) -> tuple[float, CastProblem | None]:
     """Convert JSON (pkg/types/convert.go, ConvertJSONToFloat)."""
-    value = json.loads(shown)
-    if value is None or isinstance(value, (list, dict)):
-        return 0.0, truncated_value("FLOAT", shown)
-    return text_float(value) if isinstance(value, str) else (float(value), None)
+    if isinstance(document, str):
+        return text_float(document)
+    number = _json_number(document)
+    return (0.0, truncated_value("FLOAT", print_document(document))) if number is None else (float(number), None)
 
 
-def text_float(text: str) -> tuple[float, CastProblem | None]:
-    """Convert the number at the start of a text, limited to the range (StrToFloat)."""
+def text_float(text: str, function: bool = False) -> tuple[float, CastProblem | None]:
+    """Convert the number at the start of a text, limited to the range (StrToFloat). For a function no text is 0."""
     text = text.strip(SPACE)
+    if function and not text:
+        return 0.0, None
     prefix, problem = float_prefix(text)
     number = float(prefix)
     if math.isinf(number):

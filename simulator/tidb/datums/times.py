@@ -17,8 +17,9 @@ from simulator.tidb.datums import (
     other_problem,
     truncated_value,
 )
-from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, IntegerRange, cast_integer, json_integer, text_integer
-from simulator.tidb.model.types import BIGINT, ColumnType
+from simulator.tidb.datums.numbers import BIGINTS, MOST, SPACE, cast_integer, json_integer, text_integer
+from simulator.tidb.model.types import ColumnType
+from simulator.tidb.values.documents import load
 from simulator.tidb.values.durations import LONGEST, duration_micros, duration_text, round_duration, text_duration
 from simulator.tidb.values.moments import (
     ZERO,
@@ -32,7 +33,6 @@ from simulator.tidb.values.moments import (
     text_moment,
 )
 
-BIGINTS = IntegerRange(LEAST, MOST, BIGINT)
 MOST_CLOCK, LEAST_LONG_NUMBER = 8385959, 10_000_000_000
 UNREADABLE = other_problem(1105, "strconv.Atoi: parsing: invalid syntax")
 
@@ -190,7 +190,7 @@ def cast_year(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str, CastProb
         day = mode.now.astimezone(mode.zone).replace(hour=0, minute=0, second=0, microsecond=0)
         year, problem = (day + timedelta(microseconds=duration_micros(text))).year, None
     elif kind == "json":
-        year, problem = json_integer(datum, BIGINTS, mode.lenient)
+        year, problem = json_integer(load(text), BIGINTS, mode.lenient)
         if problem and not (mode.lenient and problem.name == "wrong value"):
             return "0", problem
     else:

@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from simulator.tidb.datums.numbers import SPACE, float_prefix
 from simulator.tidb.expressions.collations import derive_collation, with_explicit_collation
 from simulator.tidb.expressions.conversions import (
     as_number,
@@ -43,7 +44,7 @@ from simulator.tidb.expressions.expression import (
 )
 from simulator.tidb.expressions.json_documents import json_key, unquote_json
 from simulator.tidb.expressions.literals import number_value
-from simulator.tidb.expressions.numbers import bits, leading_number, text_to_decimal
+from simulator.tidb.expressions.numbers import bits, exact, noted, text_to_decimal
 from simulator.tidb.expressions.texts import text_operands
 from simulator.tidb.functions.time_conversions import moment_of_duration
 from simulator.tidb.values import durations
@@ -227,10 +228,10 @@ def _refined(value: Expression, other: Expression) -> Expression:
         return value
 
     def noticed(context: Context, text: str) -> str:
-        shown = text.strip()
-        if shown != leading_number(text):
-            for _ in range(1 if shown else 2):
-                context.problem(WARNED, f"1292 Truncated incorrect DOUBLE value: '{shown[:MAX_SHOWN]}'")
+        _, problem = float_prefix(text.strip(SPACE))
+        if problem:
+            for _ in range(1 if text.strip(SPACE) else 2):
+                context.problem(WARNED, f"{problem.number} {problem.text}")
         return text
 
     return replace(value, evaluate=converted(value, apply_in_context(noticed, value.evaluate)))
@@ -246,10 +247,8 @@ def _as_exact(value: Expression) -> Expression:
 
 def _constant_to_decimal(context: Context, text: str) -> Decimal:
     """Return the number that a literal begins with, else 0; the empty text is 0."""
-    shown, leading = text.strip(), leading_number(text)
-    if shown not in ("", leading):
-        context.problem(TRUNCATED, f"1292 Truncated incorrect DOUBLE value: '{shown[:MAX_SHOWN]}'")
-    return Decimal(leading)
+    leading, problem = float_prefix(text.strip(SPACE))
+    return noted(context, (exact(leading), problem if text.strip(SPACE) else None))
 
 
 def as_moment(value: Expression) -> Evaluate:
@@ -332,8 +331,8 @@ def _expand_year(value: Expression, other: Expression, operator: str) -> Express
         return value
     if value.kind not in (*NUMERIC_KINDS, "string"):
         return value
-    text = value.constant.strip()
-    number = Decimal(leading_number(text))
+    text = value.constant.strip(SPACE)
+    number = exact(float_prefix(text)[0])
     if number != number.to_integral_value():
         if operator in ("=", "<=>", "!=") or value.kind == "decimal":
             return value

@@ -71,14 +71,14 @@ class Context:
         """Return a system variable, here as a new server has it."""
         return new_server_value(name) or ""
 
-    def problem(self, kind: str, text: str) -> None:
-        """Note a problem, given its number and text: `1292 Truncated incorrect DOUBLE value: 'x'`. Raises SqlError if the
-        statement takes its kind for an error."""
+    def problem(self, kind: str, text: str, warning: str = "") -> None:
+        """Note a problem, given its number and text: `1292 Truncated incorrect DOUBLE value: 'x'`, and those of a warning
+        that differs. Raises SqlError if the statement takes its kind for an error."""
         if kind in self._errors:
             number, _, message = text.partition(" ")
             raise sql_error_with_text(int(number), message)
         if kind not in self._silent and len(self.warnings) < MAX_WARNINGS:
-            self.warnings.append(text)
+            self.warnings.append(warning or text)
 
 
 Row: TypeAlias = Sequence[Any]

@@ -1,21 +1,32 @@
 """Decimals, and implicit conversions of text, JSON and numbers to numbers.
 
-TiDB's decimals have up to 81 digits before the point and 30 behind it (tidb pkg/types/mydecimal.go). Sources of
-conversions: pkg/types/convert.go (StrToFloat, StrToInt, ConvertJSONToInt, ConvertFloatToInt),
-pkg/expression/builtin_cast.go.
+TiDB's decimals have up to 81 digits before the point and 30 behind it (tidb pkg/types/mydecimal.go). Text and JSON are
+read by `datums.numbers`, as for columns; here their problems are noted (pkg/expression/builtin_cast.go).
 """
 
 from __future__ import annotations
 
 import decimal
-import json
 import math
-import re
-import sys
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
+from typing import TypeVar
 
-from simulator.tidb.expressions.expression import MAX_SHOWN, TRUNCATED, WARNED, Context
+from simulator.tidb.datums import TRUNCATED as DATA_TRUNCATED
+from simulator.tidb.datums import CastProblem, truncated_value
+from simulator.tidb.datums.numbers import (
+    SPACE,
+    IntegerRange,
+    json_decimal,
+    json_float,
+    json_integer,
+    text_decimal,
+    text_float,
+    text_integer,
+)
+from simulator.tidb.expressions.expression import TRUNCATED, WARNED, Context
+from simulator.tidb.model.types import BIGINT, UNSIGNED_BIGINT
+from simulator.tidb.values.documents import load
 
 EXACT = decimal.Context(prec=700)
 """More digits than a double has before and behind its point."""
@@ -67,64 +78,54 @@ def decimal_text(number: Decimal) -> str:
     return f"{number:f}"
 
 
-NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
-INTEGER = re.compile(r"[+-]?[0-9]*")
-MAX_DOUBLE = sys.float_info.max
 BOUNDS = {"int": (-(2**63), 2**63 - 1), "uint": (0, 2**64 - 1)}
+INTEGERS = {"int": IntegerRange(*BOUNDS["int"], BIGINT), "uint": IntegerRange(*BOUNDS["uint"], UNSIGNED_BIGINT)}
 NAMES = {"int": "BIGINT", "uint": "BIGINT UNSIGNED"}
-DIGITS = 19
-"""Digits of a text that is an integer for certain."""
+Number = TypeVar("Number")
 
 
-def leading_number(text: str) -> str:
-    """Return the number that a text begins with; `0` where it begins with none."""
-    match = NUMBER.match(text)
-    return match[1] if match else "0"
+def noted(context: Context, converted: tuple[Number, CastProblem | None]) -> Number:
+    """Return what a text or JSON was converted to, with its problem noted."""
+    number, problem = converted
+    if problem:
+        context.problem(TRUNCATED, f"{problem.number} {problem.text}")
+    return number
 
 
-def incorrect(context: Context, type: str, text: str) -> None:
-    context.problem(TRUNCATED, f"1292 Truncated incorrect {type} value: '{text[:MAX_SHOWN]}'")
+def exact(prefix: str) -> Decimal:
+    """Return what `float_prefix` found as a decimal; an exponent beyond those of doubles is limited."""
+    digits, _, exponent = prefix.lower().partition("e")
+    return Decimal(digits).scaleb(min(max(int(exponent or 0), -400), 400), EXACT)
 
 
-def text_to_real(context: Context, text: str, may_be_empty: bool = True) -> float:
-    """Return the number that a text begins with, limited to the largest double, or 0."""
-    match = NUMBER.match(text)
-    number = float(match[1]) if match else 0.0
-    if match is None or match.end() != len(text) or math.isinf(number):
-        trimmed = text.strip()
-        whole = match is not None and match.end() == len(text.rstrip())
-        if math.isinf(number) or not whole and not (may_be_empty and not trimmed):
-            incorrect(context, "DOUBLE", trimmed)
-    return max(min(number, MAX_DOUBLE), -MAX_DOUBLE)
+def text_to_real(context: Context, text: str) -> float:
+    """Return the number that a text begins with, limited to the largest double; 0 for the empty text."""
+    return noted(context, text_float(text, function=True))
 
 
 def text_to_decimal(context: Context, text: str) -> Decimal:
     """Return the number that a text begins with, else 0."""
-    match = NUMBER.match(text)
-    trimmed = text.strip()
-    if match is None or match[1] != trimmed:
-        incorrect(context, "DECIMAL", trimmed)
-    return Decimal(match[1]) if match else Decimal(0)
+    text = text.strip(SPACE)
+    number, problem = text_decimal(text)
+    return noted(context, (number, truncated_value("DECIMAL", text) if problem is DATA_TRUNCATED else problem))
 
 
 def text_to_integer(context: Context, text: str, kind: str) -> int:
-    """Return the integer that a text begins with, as 64 bits of `kind`."""
-    trimmed = text.strip()
-    match = INTEGER.match(trimmed)
-    digits = match[0] if match else ""
-    number = int(digits) if digits not in ("", "+", "-") else 0
-    if digits != trimmed or digits in ("", "+", "-"):
-        incorrect(context, "INTEGER", trimmed)
-    bounded = min(max(number, -(2**63)), 2**64 - 1)
-    if bounded != number:
-        context.problem(TRUNCATED, f"1690 BIGINT UNSIGNED value is out of range in '{digits[:MAX_SHOWN]}'")
-    if kind == "int" and bounded >= 2**63:
-        context.problem(
-            WARNED, "1105 Cast to signed converted positive out-of-range integer to its negative complement"
-        )
-    if kind == "uint" and bounded < 0:
-        context.problem(WARNED, "1105 Cast to unsigned converted negative integer to its positive complement")
-    return bits(bounded, kind)
+    """Return the integer that a text begins with, as 64 bits of `kind` (builtinCastStringAsIntSig)."""
+    text = text.strip(SPACE)
+    negative = len(text) > 1 and text[0] == "-"
+    number, problem = text_integer(text, True, unsigned=not negative, function=True)
+    if problem and problem.name == "overflow":
+        context.problem(TRUNCATED, f"1690 {problem.text}", f"1292 {truncated_value('INTEGER', text).text}")
+    else:
+        noted(context, (number, problem))
+        if kind == "int" and number >= 2**63:
+            context.problem(
+                WARNED, "1105 Cast to signed converted positive out-of-range integer to its negative complement"
+            )
+        if kind == "uint" and negative:
+            context.problem(WARNED, "1105 Cast to unsigned converted negative integer to its positive complement")
+    return bits(number, kind)
 
 
 def bits(number: int, kind: str) -> int:
@@ -157,37 +158,20 @@ def decimal_to_integer(context: Context, number: Decimal, kind: str) -> int:
 
 def json_to_real(context: Context, document: str) -> float:
     """Return a JSON number or string as a double; true is 1, other values are 0."""
-    head = document[:1]
-    if head == '"':
-        return text_to_real(context, json.loads(document), False)
-    if head in "tfn[{":
-        if head in "n[{":
-            incorrect(context, "FLOAT", document)
-        return float(head == "t")
-    return float(document)
+    return noted(context, json_float(load(document)))
 
 
 def json_to_decimal(context: Context, document: str) -> Decimal:
-    """Return a JSON number or string as a decimal."""
-    if document[:1] == '"':
-        return text_to_decimal(context, json.loads(document))
-    return Decimal(document) if document.lstrip("-").isdecimal() else Decimal(repr(json_to_real(context, document)))
+    """Return a JSON number or string as a decimal; true is 1, other values are 0."""
+    return noted(context, json_decimal(load(document)))
 
 
 def json_to_integer(context: Context, document: str, kind: str) -> int:
-    head = document[:1]
-    if head == '"':
-        return real_to_integer(context, text_to_real(context, json.loads(document), False), kind)
-    if head in "tfn[{":
-        if head in "n[{":
-            incorrect(context, "INTEGER", document)
-        return int(head == "t")
-    if document.lstrip("-").isdecimal():
-        low, high = BOUNDS[kind]
-        number = int(document)
-        if low <= number <= high:
-            return number
-    return real_to_integer(context, float(document), kind)
+    """Return a JSON number or string as 64 bits of `kind`; true is 1, other values are 0."""
+    value, whole = load(document), INTEGERS[kind]
+    if type(value) is float or type(value) is int and not whole.low <= value <= whole.high:
+        return real_to_integer(context, float(value), kind)
+    return bits(noted(context, json_integer(value, whole, True)), kind)
 
 
 def real_text(number: float) -> str:
