@@ -24,6 +24,7 @@ from simulator.tidb.ddl.partition_values import is_unsigned
 from simulator.tidb.ddl.session import Alteration, Session, SubJob, SubJobs
 from simulator.tidb.errors import tidb_error, unsupported_error
 from simulator.tidb.model.table import Partition, Partitioning, Table
+from simulator.tidb.parser.partitions import METHODS_BY_VALUES, VALUES_CLAUSES
 
 UNKNOWN_SPEC = "Unsupported/unknown ALTER TABLE specification"
 """TiDB repeats `Unsupported`."""
@@ -234,8 +235,6 @@ def check_attributes(text: str) -> None:
 
 
 MAX_PARTITIONS = 8192
-VALUES_CLAUSES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
-METHODS_BY_VALUES = {"less than": "range", "in": "list", "default": "list"}
 
 
 def build_partition(definition: syntax.PartitionDefinition, kind: str, session: Session) -> Partition:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from simulator.errors import SchemaError
 from simulator.tidb import collations, syntax
 from simulator.tidb.datums.cast import convert_text
-from simulator.tidb.ddl.defaults import NOW, check_default_function, default_text, implicit_default, stored_value
+from simulator.tidb.ddl.defaults import check_default_function, default_text, implicit_default, stored_value
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session, TargetTable
 from simulator.tidb.ddl.table_definitions import build_column, complete_type
@@ -36,6 +36,7 @@ from simulator.tidb.model.types import (
     is_binary,
     needs_reorganization,
 )
+from simulator.tidb.syntax.definitions import NOW, TODAY
 from simulator.tidb.values import durations
 from simulator.tidb.values.moments import as_utc, parse_stored_moment
 
@@ -233,7 +234,7 @@ def current_moment(column: Column, now: str) -> str:
         raise tidb_error("ddl:8230", column.name)
     if kind == "datetime" and call in NOW:
         return now[:19] + (now[19 : 20 + column.type.decimal] if column.type.decimal else "")
-    if kind == "date" and call in ("CURRENT_DATE", "CURDATE", *NOW):
+    if kind == "date" and call in (*TODAY, *NOW):
         return now[:10]
     raise tidb_error("ddl:1674")
 

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from simulator.tidb.ddl.catalog import DatabaseInfo, SequenceInfo, ViewInfo, sequence_limits
-from simulator.tidb.ddl.defaults import NOW, TODAY, row_default, stored_expression, stored_partitioning
+from simulator.tidb.ddl.defaults import row_default, stored_expression, stored_partitioning
 from simulator.tidb.ddl.table_definitions import RANGE_BITS
 from simulator.tidb.ddl.table_options import shown_options
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column, shown_columns
 from simulator.tidb.model.types import CHARSETS, MEMBER_ESCAPES, ColumnType, family, is_binary, mysql_type
 from simulator.tidb.restore import feature_comment, quote_name
+from simulator.tidb.syntax.definitions import NOW, TODAY
 
 TIMES = (*NOW, *TODAY)
 MOST_SHARD_BITS = 15

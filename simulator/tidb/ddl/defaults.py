@@ -33,7 +33,7 @@ from simulator.tidb.expressions.trees import argument_counts, parse_expression, 
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.restore import restore_node
-from simulator.tidb.syntax.definitions import literal_bytes
+from simulator.tidb.syntax.definitions import NOW, TODAY, literal_bytes
 from simulator.tidb.values import durations
 
 
@@ -229,8 +229,6 @@ def _spaced(node: syntax.Node) -> syntax.Node:
 # -- functions ----------------------------------------------------------------------------------------------------------
 
 
-NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
-TODAY = ("CURRENT_DATE", "CURDATE")
 DATE_FORMATS = ("%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H.%i.%s", "%Y-%m-%d %H:%i:%s")
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.create_table_text import auto_random_text
-from simulator.tidb.ddl.defaults import NOW, row_default
+from simulator.tidb.ddl.defaults import row_default
 from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import (
     Column,
@@ -26,6 +26,7 @@ from simulator.tidb.model.table import (
 )
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary, mysql_type
 from simulator.tidb.restore import quote_literal, quote_name, quote_table
+from simulator.tidb.syntax.definitions import NOW
 
 K = TypeVar("K", Index, ForeignKey)
 

@@ -19,8 +19,6 @@ from simulator.errors import SqlError
 from simulator.releases import Release
 from simulator.tidb.datums import Mode
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.column_definitions import NOW
-from simulator.tidb.ddl.defaults import TODAY
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.settings import SqlSession, new_session, noop_warning, shown_text, variable_text
 from simulator.tidb.errors import sql_error, sql_error_with_text
@@ -30,6 +28,7 @@ from simulator.tidb.storage import Schema, new_table, redefined
 from simulator.tidb.storage.rows import NEWEST, TooLong
 from simulator.tidb.storage.tables import StoredTable
 from simulator.tidb.storage.transactions import Transaction
+from simulator.tidb.syntax.definitions import NOW, TODAY
 from simulator.tidb.values.moments import as_local, parse_stored_moment
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

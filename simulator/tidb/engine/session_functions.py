@@ -20,6 +20,7 @@ from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.expressions.conversions import as_integer, as_real, as_text, of_datetime
 from simulator.tidb.expressions.expression import Context, Expression, Function, Row, apply, apply_in_context, fixed
 from simulator.tidb.storage.rows import Pause
+from simulator.tidb.syntax.definitions import NOW, TODAY
 
 FromSession = Callable[[Session], Any]
 
@@ -282,11 +283,9 @@ def _parse_tso_logical(number: Expression) -> Expression:
     return Expression(apply(lambda ts: ts & (1 << 18) - 1 if ts > 0 else None, as_integer(number)), "int")
 
 
-NOW = ("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE")
-
 SESSION_FUNCTIONS: Mapping[str, Function] = {
-    **{name: _datetime(name, _local) for name in NOW},
-    **dict.fromkeys(("CURDATE", "CURRENT_DATE"), _date(_local)),
+    **{name: _datetime(name, _local) for name in (*NOW, "SYSDATE")},
+    **dict.fromkeys(TODAY, _date(_local)),
     **{name: _time(name, _local) for name in ("CURTIME", "CURRENT_TIME")},
     "UTC_TIMESTAMP": _datetime("UTC_TIMESTAMP", _in_utc),
     "UTC_DATE": _date(_in_utc),

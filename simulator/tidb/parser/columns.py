@@ -29,6 +29,8 @@ from simulator.tidb.parser.expressions import (
 from simulator.tidb.parser.keys_and_options import parse_check, parse_references
 from simulator.tidb.restore import quote_name, restore_table_name
 from simulator.tidb.syntax.definitions import (
+    NOW,
+    TODAY,
     ColumnDefault,
     ColumnDefinition,
     ColumnOption,
@@ -147,8 +149,6 @@ COLUMN_OPTIONS: Mapping[str, Callable[[Cursor], ColumnOption | tuple[ColumnOptio
 OPTION_PHRASES = {phrase.split()[0]: phrase for phrase in COLUMN_OPTIONS}
 
 
-NOW = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "NOW")
-TODAY = ("CURRENT_DATE", "CURDATE")
 CALL_ONLY = ("NOW", "CURDATE")
 
 

@@ -17,7 +17,7 @@ from sqlglot.tokens import Token
 from simulator.errors import DdlError, SchemaError, did_you_mean
 from simulator.limits import TOO_DEEP
 from simulator.tidb import syntax
-from simulator.tidb.parser import databases_and_tables
+from simulator.tidb.parser import databases_and_tables, session
 from simulator.tidb.parser.alter_table import parse_alter_table
 from simulator.tidb.parser.cursor import NOT_WORDS, Cursor, position
 from simulator.tidb.parser.databases_and_tables import parse_create_index, parse_create_table, parse_drop_index
@@ -293,24 +293,12 @@ PARSERS: Mapping[Phrase, tuple[bool, DdlParser]] = {
 }
 """By phrase: whether the parser begins after it, and the parser."""
 
+DDL_WORDS = {phrase[0] for phrase in PARSERS}
 NOT_DDL = frozenset(
-    phrase
-    for text in (
-        "SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|TABLE|VALUES|(|SET|SHOW|USE|GRANT|REVOKE|ANALYZE|EXPLAIN|DESC|DESCRIBE",
-        "BEGIN|START|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PREPARE|EXECUTE|DEALLOCATE|CALL|DO|KILL|FLUSH|HELP|SHUTDOWN|RESTART",
-        "LOAD|IMPORT|BACKUP|RESTORE|PURGE|PAUSE|RESUME|STOP|CANCEL|BATCH|SPLIT|DISTRIBUTE|OPTIMIZE|TRACE|BINLOG|CHANGE",
-        "ADMIN|PLAN|QUERY|CALIBRATE|RECOMMEND|TRAFFIC|REFRESH",
-        "CREATE USER|ROLE|STATISTICS|PROCEDURE|BINDING|IMPORT",
-        "CREATE GLOBAL|SESSION BINDING",
-        "ALTER USER|INSTANCE|RANGE|IMPORT",
-        "DROP USER|ROLE|STATS|STATISTICS|PROCEDURE|PREPARE|BINDING|IMPORT",
-        "DROP GLOBAL|SESSION BINDING",
-        "SET BINDING",
-        "RENAME USER",
-        "LOCK STATS",
-        "UNLOCK STATS",
-    )
-    for phrase in phrases(text)
+    words if words[0] in DDL_WORDS else words[:1]
+    for phrase in (*session.PARSERS, *"SELECT INSERT REPLACE UPDATE DELETE WITH TABLE VALUES (".split())
+    if phrase not in session.MYSQL_ONLY
+    for words in [tuple(phrase.split())]
 )
 """The first words of statements that change no schema."""
 

@@ -124,8 +124,8 @@ KINDS = {
     "system_time": ("history", "current"),
 }
 """The kinds of values in partitions, by the kind of partitioning."""
-VALUES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
-VALUES_OF = {values: kind for kind in VALUES for values in KINDS[kind]}
+VALUES_CLAUSES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
+METHODS_BY_VALUES = {values: kind for kind in VALUES_CLAUSES for values in KINDS[kind]}
 Mistake = tuple[int, tuple[str, ...]]
 """The number of an error, and the values for its text (tidb v8.0 pkg/parser/ast/ddl.go, PartitionOptions.Validate)."""
 
@@ -148,7 +148,7 @@ def find_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
             yield 1500, ()
         elif partitioning.subpartition.count not in (0, most):
             yield 1485, ()
-    if kind in VALUES and not written and not partitioning.interval:
+    if kind in VALUES_CLAUSES and not written and not partitioning.interval:
         yield 1492, (kind.upper(),)
     if kind == "system_time" and written < 2:
         yield 4128, ()
@@ -170,11 +170,11 @@ def find_definition_mistakes(definition: syntax.PartitionDefinition, kind: str, 
 
 
 def values_mistake(values_kind: str, kind: str) -> Mistake:
-    if values_kind in VALUES_OF:
-        return 1480, VALUES[VALUES_OF[values_kind]]
+    if values_kind in METHODS_BY_VALUES:
+        return 1480, VALUES_CLAUSES[METHODS_BY_VALUES[values_kind]]
     if values_kind:
         return 4113, ()
-    return (1479, VALUES[kind]) if kind in VALUES else (4128, ())
+    return (1479, VALUES_CLAUSES[kind]) if kind in VALUES_CLAUSES else (4128, ())
 
 
 # -- PARTITION BY -------------------------------------------------------------------------------------------------

@@ -47,6 +47,11 @@ class FieldType(Struct, frozen=True):
     """Whether the attribute BINARY follows (`VARCHAR(8) BINARY`), which means the charset's default collation."""
 
 
+NOW = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "NOW")
+TODAY = ("CURRENT_DATE", "CURDATE")
+"""The names of the functions of a column's default."""
+
+
 class ColumnDefault(Struct, frozen=True):
     kind: str
     """`null`, `string`, `number`, `hex`, `bit`, `boolean` or `expression`."""
