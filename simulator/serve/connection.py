@@ -14,7 +14,7 @@ from ssl import SSLContext
 
 from mysql_mimic import packets
 from mysql_mimic.auth import AuthInfo, Forbidden, IdentityProvider, Success
-from mysql_mimic.charset import CharacterSet
+from mysql_mimic.charset import CharacterSet, Collation
 from mysql_mimic.connection import Connection
 from mysql_mimic.constants import KillKind
 from mysql_mimic.control import Control
@@ -65,6 +65,9 @@ CAPABILITIES = reduce(
 )
 """TiDB's (tidb pkg/server/server.go, defaultCapability), with zlib's compression alone."""
 
+COLLATION_AT = 8
+"""The place of the collation's number in the client's answer to the greeting."""
+
 DEFAULT_MODES = frozenset(DEFAULT_SQL_MODE)
 MANY_ROWS = 10_000
 NO_MULTI_STATEMENTS = SqlError(
@@ -105,6 +108,7 @@ class ClientConnection(Connection):
     ) -> None:
         super().__init__(stream, BaseSession(), Control(), users, CAPABILITIES, ssl)  # type: ignore[arg-type]
         self.handler, self._host = handler, host
+        self._collation = Collation.utf8mb4_bin
         self.session.username = None
 
     @property
@@ -148,7 +152,7 @@ class ClientConnection(Connection):
             answer = await self.stream.read()
             with _handshake_expected():
                 response = packets.parse_handshake_response_41(self.server_capabilities, answer)
-        self.capabilities = response.capabilities
+        self.capabilities, self._collation = response.capabilities, Collation(answer[COLLATION_AT])
         await state.aclose()
         await self._log_in(response.username, response.auth_response, response.client_plugin, response.database or "")
         if Capabilities.CLIENT_LOCAL_FILES in self.capabilities:
@@ -184,7 +188,8 @@ class ClientConnection(Connection):
             text = f"Access denied for user '{name}'@'{self._host}' (using password: {used})"
             await self._refuse(SqlError(1045, "28000", text))
         self.session.username = name
-        self.handler.log_in(name, self._host)
+        found_rows = Capabilities.CLIENT_FOUND_ROWS in self.capabilities
+        self.handler.log_in(f"{name}@{self._host}", found_rows, self._collation.name)
         if database:
             try:
                 await self._use(database)
@@ -285,7 +290,7 @@ class ClientConnection(Connection):
             statement = parse_sql(prepared.sql, prepared.sql_mode, parameters=values)
             outcome = await self.handler.run(statement, prepared.sql)
             if outcome.result is None:
-                await self.stream.write(self._answers.ok(statement, outcome))
+                await self.stream.write(self._answers.ok(outcome))
                 return
             columns = outcome.result.columns
             rows = binary_rows(outcome.result.rows, columns)
@@ -383,7 +388,7 @@ class ClientConnection(Connection):
         """Answer a statement of the text protocol."""
         result = outcome.result
         if result is None:
-            await self.stream.write(self._answers.ok(statement, outcome, flags))
+            await self.stream.write(self._answers.ok(outcome, flags))
             return
         self.stream.write_many([*self._answers.columns(result.columns)])
         encoded = text_columns(result.columns)

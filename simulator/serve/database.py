@@ -23,7 +23,7 @@ from simulator.tidb import syntax
 from simulator.tidb.engine import Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.execution import Upstream, execute
 from simulator.tidb.engine.session import Session
-from simulator.tidb.engine.settings import Process, SqlSession, new_session, with_global_settings
+from simulator.tidb.engine.settings import Process, SqlSession, new_session, with_client, with_global_settings
 from simulator.tidb.engine.system_tables import own_process
 from simulator.tidb.errors import sql_error
 from simulator.tidb.storage.rows import TooLong
@@ -90,7 +90,8 @@ class SharedDatabase:
         """Give the client a new session in the same database."""
         session, settings = client.session, client.session.settings
         session.close()
-        session.settings = replace(self._new_settings(client.number), database=settings.database, user=settings.user)
+        new = replace(self._new_settings(client.number), database=settings.database)
+        session.settings = with_client(new, settings.user, settings.found_rows, settings.greeted)
 
     def _processes(self) -> list[Process]:
         return [self._process(client) for client in self.clients.values()]

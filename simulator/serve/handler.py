@@ -12,7 +12,6 @@ import re
 import shlex
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -22,6 +21,7 @@ from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.engine import FailedStatement, ResultColumn, StatementOutcome, table_column
 from simulator.tidb.engine.queries import reading_context
 from simulator.tidb.engine.session_statements import columns_of_prepared
+from simulator.tidb.engine.settings import with_client
 from simulator.tidb.engine.writes.load_data import check_load
 from simulator.tidb.errors import sql_error
 from simulator.tidb.model.table import visible_columns
@@ -82,9 +82,9 @@ class ClientHandler:
         self.read_file: Callable[[str], Awaitable[bytes]] | None = None
         """Asks the client for a file; None if the client sends none."""
 
-    def log_in(self, user: str, host: str) -> None:
+    def log_in(self, user: str, found_rows: bool, collation: str) -> None:
         session = self.client.session
-        session.settings = replace(session.settings, user=f"{user}@{host}")
+        session.settings = with_client(session.settings, user, found_rows, collation)
 
     async def run_text(self, text: str, modes: frozenset[str]) -> tuple[SqlStatement | None, StatementOutcome]:
         """Parse and execute a statement, after a command of the simulator before it; return both. Raises as `run`."""

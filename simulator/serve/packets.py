@@ -23,8 +23,6 @@ from simulator.tidb.errors import error_number, sqlstate
 from simulator.tidb.model import types
 from simulator.tidb.parser.tokens import float_literal
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
-from simulator.tidb.syntax.queries import Update
-from simulator.tidb.syntax.statements import SqlStatement
 
 
 def error_packet(error: SqlError | DdlError) -> bytes:
@@ -132,19 +130,12 @@ class Answers:
     def __init__(self, client: Client, capabilities: Capabilities) -> None:
         self._client, self._capabilities = client, capabilities
 
-    def ok(
-        self,
-        statement: SqlStatement | None = None,
-        outcome: StatementOutcome | None = None,
-        flags: ServerStatus = NO_FLAGS,
-    ) -> bytes:
+    def ok(self, outcome: StatementOutcome | None = None, flags: ServerStatus = NO_FLAGS) -> bytes:
         """Return the answer to a command without rows, and what the statement did."""
         outcome = outcome or StatementOutcome()
-        found_rows = isinstance(statement, Update) and Capabilities.CLIENT_FOUND_ROWS in self._capabilities
-        affected = outcome.matched if found_rows else outcome.affected
         insert_id = outcome.insert_id % 2**64  # a negative id is TiDB's uint64 of it
         warnings = min(len(outcome.warnings), 0xFFFF)
-        ok = make_ok(self._capabilities, self._status(flags), False, affected, insert_id, warnings)
+        ok = make_ok(self._capabilities, self._status(flags), False, outcome.affected, insert_id, warnings)
         return ok + (str_len(outcome.message.encode()) if outcome.message else b"")
 
     def columns(self, columns: Sequence[ResultColumn], has_rows: bool = True) -> Iterator[bytes]:

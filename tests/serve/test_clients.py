@@ -16,12 +16,14 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import mysql.connector
 import pymysql
 import pytest
 import sqlalchemy as sa
+from mysql_mimic.charset import Collation
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 from support.java_programs import JavaProcess, java_process
 
@@ -76,6 +78,55 @@ def test_found_rows_counts_what_matches(shop: ServedDatabase, connect: Callable[
         assert [cursor.nextset(), cursor.nextset()] == [True, True]
         assert cursor.fetchall() == ((7,),)
         assert cursor.execute("UPDATE t SET n = 1") == 2
+        assert cursor.execute("INSERT INTO t VALUES (1, 1), (2, 7), (3, 3) ON DUPLICATE KEY UPDATE n = VALUES(n)") == 4
+        assert cursor._result.message.endswith(b"Records: 3  Duplicates: 2  Warnings: 0")
+        cursor.execute("SELECT ROW_COUNT()")
+        cursor.execute("UPDATE t SET n = n")
+        cursor.execute("SELECT ROW_COUNT()")
+        assert cursor.fetchall() == ((3,),)
+
+
+COM_RESET_CONNECTION = 0x1F
+
+
+class Silent(pymysql.connections.Connection):
+    """A client that sends no SET NAMES."""
+
+    def set_character_set(self, charset: str, collation: str | None = None) -> None:
+        pass
+
+
+COLLATIONS = {
+    "utf8mb4_general_ci": ("utf8mb4", "utf8mb4_general_ci", 1),
+    "utf8mb4_0900_ai_ci": ("utf8mb4", "utf8mb4_0900_ai_ci", 1),
+    "utf8mb4_swedish_ci": ("utf8mb4", "utf8mb4_bin", 0),
+    "utf8_bin": ("utf8", "utf8_bin", 0),
+    "latin1_swedish_ci": ("latin1", "utf8mb4_bin", 0),
+}
+"""By the collation of the handshake: the character set and collation of the session, and whether 'a' equals 'A'."""
+
+
+@pytest.fixture(scope="module")
+def greeted() -> Iterator[int]:
+    """The port of a server."""
+    with TiCDC(sink_uri=SINK_URI, databases=("shop",)) as ticdc, TiCDCServer(ticdc) as server:
+        yield server.port
+
+
+@pytest.mark.parametrize("collation", COLLATIONS)
+def test_handshake_sets_the_character_set(greeted: int, monkeypatch: pytest.MonkeyPatch, collation: str) -> None:
+    """tidb pkg/session/session.go, SetCollation."""
+    charset, connection, equal = COLLATIONS[collation]
+    chosen = SimpleNamespace(id=Collation[collation].value, encoding="utf8")
+    monkeypatch.setattr(pymysql.connections, "charset_by_name", lambda name: chosen)
+    client: Any = Silent(port=greeted, user="root")
+    variables = "@@character_set_client, @@character_set_results, @@character_set_connection, @@collation_connection"
+    with client.cursor() as cursor:
+        for _ in range(2):
+            cursor.execute(f"SELECT {variables}, 'a' = 'A'")
+            assert cursor.fetchall() == ((charset, charset, charset, connection, equal),)
+            client._execute_command(COM_RESET_CONNECTION, b"")
+            client._read_ok_packet()
 
 
 def test_load_data_local(shop: ServedDatabase, connect: Callable[..., Any], tmp_path: Path) -> None:

@@ -92,9 +92,6 @@ class StatementOutcome:
     events: tuple[Event, ...] = ()
     result: ResultSet | None = None
     affected: int = 0
-    matched: int = 0
-    """The rows that UPDATE found, changed or not, or that INSERT was given."""
-
     insert_id: int = 0
     """The first id that the statement generated, or else the last one that it inserted into an AUTO_INCREMENT column."""
 

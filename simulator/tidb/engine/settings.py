@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from simulator.errors import DdlError, SqlError
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
-from simulator.tidb.model.types import ALIASES, CHARSETS, charset_of
+from simulator.tidb.model.types import ALIASES, CHARSETS, COLLATIONS, charset_of
 from simulator.tidb.system_variables import (
     COMBINED_MODES,
     SQL_MODES,
@@ -97,6 +97,12 @@ class SqlSession:
     connection_id: int = 1
     user: str = "root@%"
     """Name and host of the client, as USER() has them."""
+
+    found_rows: bool = False
+    """Whether rows that an UPDATE finds as they should be are affected (CLIENT_FOUND_ROWS)."""
+
+    greeted: str = "utf8mb4_bin"
+    """The collation of the client's handshake."""
 
     @property
     def account(self) -> str:
@@ -299,6 +305,17 @@ def _names(session: SqlSession, name: str, value: str) -> SqlSession:
             "collation_connection": CHARSETS[of_connection][0],
         },
     )
+
+
+def with_client(session: SqlSession, user: str, found_rows: bool, collation: str) -> SqlSession:
+    """Return the new session of a client, whose handshake names a collation (tidb pkg/session/session.go,
+    SetCollation). One that TiDB does not implement becomes utf8mb4_bin; its character set stays."""
+    settings, charset = session.settings, collation.partition("_")[0]
+    if charset in CHARSETS:
+        connection = collation if collation in COLLATIONS else "utf8mb4_bin"
+        names = dict.fromkeys(("character_set_client", "character_set_results", "character_set_connection"), charset)
+        settings = {**settings, **names, "collation_connection": connection}
+    return replace(session, user=user, found_rows=found_rows, greeted=collation, settings=settings)
 
 
 def _connection_charset(session: SqlSession, name: str, value: str) -> SqlSession:

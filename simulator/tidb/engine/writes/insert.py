@@ -80,7 +80,8 @@ class Insertion:
         self._extra: Sequence[Values] = ()
         """What ON DUPLICATE KEY UPDATE names of a SELECT beside its columns, for each row."""
 
-        self._affected = self._added = self._updated = self._deleted = 0
+        self._count = self._affected = self._added = self._updated = self._deleted = 0
+        self._found_rows = context.session.settings.found_rows
 
     def execute(self) -> StatementOutcome:
         """Insert the rows that the statement has. Raises SqlError."""
@@ -101,17 +102,17 @@ class Insertion:
     def load(self, rows: Iterator[Cells]) -> StatementOutcome:
         """Insert the rows of LOAD DATA (tidb pkg/executor/load_data.go, checkAndInsertOneBatch). Raises SqlError."""
         outcome = self._insert_all(rows, self._write_loaded)
-        skipped = outcome.matched - self._affected
-        message = f"Records: {outcome.matched}  Deleted: {self._deleted}  Skipped: {skipped}"
+        skipped = self._count - self._affected
+        message = f"Records: {self._count}  Deleted: {self._deleted}  Skipped: {skipped}"
         return replace(outcome, message=f"{message}  Warnings: {len(outcome.warnings)}")
 
     def _insert_all(
         self, rows: Iterator[Cells], write: Callable[[Sequence[Cells]], None], one_by_one: bool = False
     ) -> StatementOutcome:
-        context, count = self._context, 0
+        context = self._context
         try:
             found = self._with_ids(rows, one_by_one)
-            count = len(found)
+            self._count = len(found)
             write(found)
             enforce_foreign_keys(context, [self._writer])
         finally:
@@ -119,6 +120,7 @@ class Insertion:
                 session = context.session
                 session.settings = replace(session.settings, last_insert_id=self._ids.first)
         message = ""
+        count = self._count
         if count > 1 or self._statement.query is not None:
             repeated = count - self._added if self._statement.ignore else self._updated
             if self._statement.replace:
@@ -126,7 +128,6 @@ class Insertion:
             message = f"Records: {count}  Duplicates: {repeated}  Warnings: {len(context.warnings)}"
         return StatementOutcome(
             affected=self._affected,
-            matched=count,
             insert_id=self._ids.first or self._ids.explicit,
             warnings=tuple(context.warnings),
             message=message,
@@ -243,8 +244,8 @@ class Insertion:
         new = self._update.apply(old, owner, row.cells, extra, number + 1)
         try:
             changed = self._writer.update(owner, old, new)
-            self._affected += 2 * changed
-            self._updated += changed
+            self._affected += 2 if changed else self._found_rows
+            self._updated += changed or self._found_rows
         except SqlError as error:
             if not self._statement.ignore or error.number not in IGNORED:
                 raise

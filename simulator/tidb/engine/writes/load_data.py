@@ -258,7 +258,7 @@ def insert_rows(context: StatementContext, table: Table, inputs: Inputs, rows: i
     for number, cells in enumerate(found, 1):
         writer.insert(writer.keyed(cells, number))
     enforce_foreign_keys(context, [writer])
-    return StatementOutcome(affected=rows, matched=rows, insert_id=ids.first or ids.explicit)
+    return StatementOutcome(affected=rows, insert_id=ids.first or ids.explicit)
 
 
 def update_rows(
@@ -271,7 +271,7 @@ def update_rows(
     for location, before, after in zip(locations, old, changed_rows(context, table, old, inputs), strict=True):
         changed += writer.update(location, before, after)
     enforce_foreign_keys(context, [writer])
-    return StatementOutcome(affected=changed, matched=len(locations))
+    return StatementOutcome(affected=changed)
 
 
 def changed_rows(context: StatementContext, table: Table, rows: Sequence[Cells], inputs: Inputs) -> Iterator[Cells]:

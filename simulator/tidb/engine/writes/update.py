@@ -114,7 +114,8 @@ def update(statement: syntax.Update, context: StatementContext) -> StatementOutc
 
 def _updated(matched: int, changed: int, context: StatementContext) -> StatementOutcome:
     message = f"Rows matched: {matched}  Changed: {changed}  Warnings: {len(context.warnings)}"
-    return StatementOutcome(affected=changed, matched=matched, warnings=tuple(context.warnings), message=message)
+    affected = matched if context.session.settings.found_rows else changed
+    return StatementOutcome(affected=affected, warnings=tuple(context.warnings), message=message)
 
 
 def _merge(
