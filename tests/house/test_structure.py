@@ -23,6 +23,7 @@ the same order."""
 
 DOORS = {
     "click": ("cli",),
+    "cryptography": ("tidb.functions.byte_strings",),
     "crc32c": ("sources.snapshots",),
     "faker": ("generate",),
     "fastavro": ("reader.decode.avro",),

@@ -26,6 +26,7 @@ DRIVERS_PYTHON = "TICDC_SIM_PYTHON"
 
 NEEDED = {
     "crc32c": "crc32c",
+    "cryptography": "cryptography",
     "faker": "faker",
     "fastavro": "fastavro",
     "fsspec": "fsspec",

@@ -9,6 +9,9 @@ from simulator.releases import find
 
 NEW = played("SET time_zone = '+00:00'; SET timestamp = 1700000000", in_test(find("v8.0.0"))).upstream
 
+KEY, START = "2B7E151628AED2A6ABF7158809CF4F3C", "000102030405060708090A0B0C0D0E0F"
+TWO_BLOCKS = "6BC1BEE22E409F96E93D7E117393172AAE2D8A571E03AC9C9EB76FAC45AF8E51"
+
 RESULTS = grouped(r"""
     json_array(1, 'a', null, true, 1.5, now(), x'41')
         => [1, "a", null, true, 1.5, "2023-11-14 22:13:20.000000", "base64:type253:QQ=="]
@@ -106,3 +109,27 @@ def test_json_aggregates_collect_rows() -> None:
     assert (
         shown(f"{table}; SELECT json_arrayagg(b), json_objectagg(a, b) FROM t") == '["x", null],{"1": "x", "2": null}'
     )
+
+
+@pytest.mark.parametrize(
+    ("mode", "start", "expected"),
+    [
+        ("128-ecb", "", "3AD77BB40D7A3660A89ECAF32466EF97 F5D3D58503B9699DE785895A96FDBAAF"),
+        ("128-cbc", f", x'{START}'", "7649ABAC8119B246CEE98E9B12E9197D 5086CB9B507219EE95DB113A917678B2"),
+        ("128-ofb", f", x'{START}'", "3B3FD92EB72DAD20333449F8E83CFB4A 7789508D16918F03F53C52DAC54ED825"),
+        ("128-cfb", f", x'{START}'", "3B3FD92EB72DAD20333449F8E83CFB4A C8A64537A0B3A93FCDE3CDAD9F1CE58B"),
+    ],
+)
+def test_aes_is_that_of_nist(mode: str, start: str, expected: str) -> None:
+    """NIST SP 800-38A, appendix F, of which `block_encryption_mode` chooses the mode; ECB and CBC add a block of padding."""
+    told = f"SET block_encryption_mode = 'aes-{mode}'; SELECT hex(aes_encrypt(x'{TWO_BLOCKS}', x'{KEY}'{start}))"
+    assert shown(told, NEW)[: len(TWO_BLOCKS)] == expected.replace(" ", "")
+
+
+@pytest.mark.parametrize("mode", ["ecb", "cbc", "ofb", "cfb"])
+@pytest.mark.parametrize("size", [128, 192, 256])
+@pytest.mark.parametrize("text", ["", "a", "fifteen letters", "sixteen letters!", "seventeen letters", "x" * 100])
+def test_aes_decrypts_what_it_has_encrypted(mode: str, size: int, text: str) -> None:
+    start = "" if mode == "ecb" else f", x'{START}'"
+    read = f"concat('=', aes_decrypt(aes_encrypt('{text}', 'key'{start}), 'key'{start}))"
+    assert shown(f"SET block_encryption_mode = 'aes-{size}-{mode}'; SELECT {read}", NEW) == f"={text}"
