@@ -24,7 +24,7 @@ from simulator.sources.snapshots import FIRST_ID
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
+from simulator.ticdc.codecs.schema_registry import SchemaManager
 from simulator.ticdc.ddl import Decision, decide
 from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.ddl.sent_text import execute_text
@@ -223,9 +223,7 @@ def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Re
     codec, options = CODECS[protocol], changefeed.codec
     if protocol != options.protocol:
         options = replace(options, protocol=protocol, max_message_bytes=CodecOptions.max_message_bytes)
-    entry = codec.ddl(event, options, release)
-    if codec.control_schemas is not None:
-        entry = entry_with_ids(entry, codec.control_schemas(event.schema, options, release), SchemaManager())
+    entry = codec.statement_entry(event, SchemaManager(), options, release)
     key, value = codec.message(entry, options, release)
     partitions = tuple(codec.ddl_partitions(event, range(changefeed.kafka.partitions), options, release))
     return MessageExplained(protocol, protocol == changefeed.codec.protocol, partitions, key, value)

@@ -31,7 +31,7 @@ from simulator.run.steps.execution import is_replicated, with_upstream
 from simulator.ticdc import table_info
 from simulator.ticdc.cloud_storage import schema_event_file, schema_events
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
-from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
+from simulator.ticdc.codecs.schema_registry import SchemaManager
 from simulator.ticdc.ddl import decide
 from simulator.ticdc.dispatch import route, sent_table
 from simulator.ticdc.filters.event_filters import EventFilters
@@ -293,7 +293,9 @@ class StatementMessages:
         codec = CODECS[self.options.protocol]
         if not codec.ddl_partitions(event, range(1), self.options, self.release):
             return
-        key, value, schemas = self._message(event)
+        manager = SchemaManager()
+        entry = codec.statement_entry(event, manager, self.options, self.release)
+        (key, value), schemas = codec.message(entry, self.options, self.release), manager.texts
         decoded = reading.decode(key, value, self.options.protocol, schemas)
         text = DECODERS[self.options.protocol].comparable
         for ddl in (each for each in decoded if isinstance(each, reading.DdlEvent)):
@@ -304,15 +306,6 @@ class StatementMessages:
                 *(ddl.schema, ddl.table, ddl.query, str(ddl.type), topic),
                 *(shown.key, shown.value, definition),
             )
-
-    def _message(self, event: DdlEvent) -> tuple[bytes | None, bytes, Mapping[int, str]]:
-        """Return key and value of the message of an event, and the schemas that it names."""
-        codec, manager = CODECS[self.options.protocol], SchemaManager()
-        entry = codec.ddl(event, self.options, self.release)
-        if codec.control_schemas is not None:
-            entry = entry_with_ids(entry, codec.control_schemas(event.schema, self.options, self.release), manager)
-        key, value = codec.message(entry, self.options, self.release)
-        return key, value, manager.texts
 
 
 def _concerns_replicated(emitted: EmittedJob, rules: ChangefeedRules) -> bool:

@@ -51,7 +51,7 @@ from simulator.ticdc.codecs import (
 )
 from simulator.ticdc.codecs.codec import KeyValue
 from simulator.ticdc.codecs.large_messages import decompress_column
-from simulator.ticdc.codecs.schema_registry import entry_with_ids, with_schema_ids
+from simulator.ticdc.codecs.schema_registry import with_schema_ids
 from simulator.ticdc.codecs.wire_text import valid_utf8
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
@@ -229,15 +229,13 @@ def _encoded_control_event(kind: int, number: int, commit_ts: int, spec: TaskSpe
     if spec.storage is not None:
         return _storage_file(spec.storage, spec.statements[number] if kind == DDL else None, commit_ts, release)
     if kind == DDL:
-        statement = _with_told(spec.statements[number], spec)
-        return _with_schema_ids(codec.ddl(statement, options, release), statement, spec)
+        return codec.statement_entry(_with_told(spec.statements[number], spec), spec.schemas, options, release)
     if kind == BOOTSTRAP and codec.bootstrap is not None:
         physical_table = spec.tables[number]
         table = sent_table(spec.routes[number], physical_table.table)
         info = TableInfo(table, _described_id(physical_table, release), physical_table.version)
         return codec.bootstrap(info, commit_ts, options, release)
-    watermark = codec.watermark(commit_ts, options, release)
-    return None if watermark is None else _with_schema_ids(watermark, None, spec)
+    return codec.watermark_entry(commit_ts, spec.schemas, options, release)
 
 
 def _with_told(statement: DdlEvent, spec: TaskSpec) -> DdlEvent:
@@ -252,16 +250,6 @@ def _described_id(table: PhysicalTable, release: Release) -> int:
     """Return the id in the BOOTSTRAP of a table."""
     own = release.simple_bootstrap_ids and table.repartitioned
     return own and table.partition_id or table.table_id
-
-
-def _with_schema_ids(entry: KeyValue, statement: DdlEvent | None, spec: TaskSpec) -> KeyValue:
-    """Return the entry of a statement, or of a watermark, with the ids of its schemas, if the protocol has any."""
-    schemas = CODECS[spec.options.protocol].control_schemas
-    if schemas is None:
-        return entry
-    return entry_with_ids(
-        entry, schemas(None if statement is None else statement.schema, spec.options, spec.release), spec.schemas
-    )
 
 
 def _storage_file(storage: Storage, statement: DdlEvent | None, ts: int, release: Release) -> KeyValue:

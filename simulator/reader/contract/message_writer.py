@@ -35,7 +35,7 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, TableInfo
-from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids, with_schema_ids
+from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
 from simulator.ticdc.mounter import later_columns, untyped_cell
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table, visible_columns
@@ -239,12 +239,8 @@ class MessageWriter:
     def watermark(self, ts: int) -> Written | None:
         """Return the message of a watermark, and the schemas that it names; None if the protocol has none."""
         codec, options, manager = CODECS[self.options.protocol], self.options, SchemaManager()
-        entry = codec.watermark(ts, options, self.release)
-        if entry is None:
-            return None
-        if codec.control_schemas is not None:
-            entry = entry_with_ids(entry, codec.control_schemas(None, options, self.release), manager)
-        return codec.message(entry, options, self.release), manager.texts
+        entry = codec.watermark_entry(ts, manager, options, self.release)
+        return None if entry is None else (codec.message(entry, options, self.release), manager.texts)
 
     def statement_schemas(self, databases: Iterable[str]) -> frozenset[tuple[str, ...]]:
         """Return the schemas of key and value that the statements of databases may name; none if they name none."""

@@ -23,6 +23,7 @@ from simulator.ticdc.codecs.row_changes import (
     TableInfo,
     frame_one_row_each,
 )
+from simulator.ticdc.codecs.schema_registry import SchemaIds, with_schema_ids
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType
 
@@ -237,6 +238,25 @@ class Codec:
     def needs_registry(self) -> bool:
         """Whether messages name schemas that a registry has."""
         return self.schema is not None
+
+    def statement_entry(self, event: DdlEvent, ids: SchemaIds, options: CodecOptions, release: Release) -> KeyValue:
+        """Return key and value of a DDL statement with the ids of their schemas, without framing."""
+        return self._with_ids(self.ddl(event, options, release), event.schema, ids, options, release)
+
+    def watermark_entry(self, ts: int, ids: SchemaIds, options: CodecOptions, release: Release) -> KeyValue | None:
+        """Return key and value of a watermark with the ids of their schemas, without framing; None if there is none."""
+        entry = self.watermark(ts, options, release)
+        return None if entry is None else self._with_ids(entry, None, ids, options, release)
+
+    def _with_ids(
+        self, entry: KeyValue, database: str | None, ids: SchemaIds, options: CodecOptions, release: Release
+    ) -> KeyValue:
+        if self.control_schemas is None:
+            return entry
+        keys, values = (pa.array([part], pa.binary()) for part in entry)
+        schemas = self.control_schemas(database, options, release)
+        found = with_schema_ids(EncodedRows(keys, values, (), *schemas), ids)
+        return None if found.keys is None else found.keys[0].as_py(), found.values[0].as_py()
 
     def message(self, entry: KeyValue, options: CodecOptions, release: Release) -> KeyValue:
         """Return one event as a message of its own."""

@@ -168,15 +168,6 @@ def with_schema_ids(encoded: EncodedRows, ids: SchemaIds) -> EncodedRows:
     return replace(encoded, keys=keys, values=values)
 
 
-def entry_with_ids(
-    entry: tuple[bytes | None, bytes], schemas: tuple[Schema, Schema], ids: SchemaIds
-) -> tuple[bytes | None, bytes]:
-    """Return key and value of one event with the ids of their schemas."""
-    keys, values = (pa.array([part], pa.binary()) for part in entry)
-    found = with_schema_ids(EncodedRows(keys, values, (), *schemas), ids)
-    return None if found.keys is None else found.keys[0].as_py(), found.values[0].as_py()
-
-
 def _with_id(cells: pa.Array, number: int) -> pa.Array:
     """Return the cells with the id in their headers; nulls, and cells without a header, stay as they are."""
     data, offsets = stored_buffers(cells)
