@@ -23,6 +23,7 @@ from simulator.reader.event_lines import MessageReader
 from simulator.reader.storage.directory import StorageDirectory
 from simulator.reader.storage.events import FileEvent
 from simulator.reader.storage.events import events as events_of_files
+from simulator.reader.storage.listing import StorageListing
 from simulator.reader.storage.schema_files import TableSchema
 from simulator.releases import Release
 from simulator.run.open_changefeed import OpenChangefeed
@@ -307,7 +308,7 @@ class ChangefeedStream:
 
     def file_events(self) -> Iterator[FileEvent]:
         """Yield the events of all files so far."""
-        return events_of_files(StorageDirectory(self._storage, self.changefeed))
+        return events_of_files(StorageDirectory(StorageListing(self._storage), self.changefeed))
 
     @property
     def _storage(self) -> ExternalStorage:

@@ -225,9 +225,9 @@ def _by_table(directory: StorageDirectory, ignored: frozenset[str]) -> dict[str,
         else:
             read = _csv_events if file.is_csv else _json_events
             events += read(file, directory, ignored, len(events))
-    if "watermarks" not in ignored and directory.checkpoint_ts() is not None:
-        text = directory.content(METADATA).decode()
-        tables[METADATA] = [(text, ComparedEvent(METADATA, 0, 0, directory.checkpoint_ts() or 0, "", "", text))]
+    if "watermarks" not in ignored and directory.listing.checkpoint_ts is not None:
+        text = directory.listing.content(METADATA).decode()
+        tables[METADATA] = [(text, ComparedEvent(METADATA, 0, 0, directory.listing.checkpoint_ts or 0, "", "", text))]
     return tables
 
 
@@ -238,7 +238,7 @@ def _leading_equal(left: list[TextAndEvent], right: list[TextAndEvent]) -> int:
 
 
 def _schema_event(file: TableSchema, directory: StorageDirectory, ignored: frozenset[str], number: int) -> TextAndEvent:
-    text = directory.content(file.path).decode("utf-8", "surrogateescape")
+    text = directory.listing.content(file.path).decode("utf-8", "surrogateescape")
     table = f"{file.schema}.{file.table}"
     shown = TABLE_VERSION.sub("0", text) if "commit-ts" in ignored else text
     checksum = "" if file.path.endswith(f"/{SCHEMA_JSON}") else file.path[-len("0123456789.json") :]
@@ -249,7 +249,7 @@ def _csv_events(
     file: DataFile, directory: StorageDirectory, ignored: frozenset[str], first: int
 ) -> Iterator[TextAndEvent]:
     options, table = directory.changefeed.codec, f"{file.schema}.{file.table}"
-    rows = CsvFormat(options).rows(directory.content(file.path))
+    rows = CsvFormat(options).rows(directory.listing.content(file.path))
     for number, (_, text, cells) in enumerate(rows, first):
         commit_ts, shown = 0, text
         if options.csv.include_commit_ts:
@@ -265,7 +265,7 @@ def _json_events(
     file: DataFile, directory: StorageDirectory, ignored: frozenset[str], first: int
 ) -> Iterator[TextAndEvent]:
     table, terminator = f"{file.schema}.{file.table}", directory.changefeed.codec.terminator.encode()
-    content = directory.content(file.path)
+    content = directory.listing.content(file.path)
     for number, text in enumerate(content.removesuffix(terminator).split(terminator) if content else (), first):
         try:
             event = DECODERS[protocol_of(None, text)].comparable(None, text, ignored, {})

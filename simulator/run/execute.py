@@ -249,6 +249,7 @@ def rehearse_files(plan: Plan, changefeed: Changefeed, release: Release, seed: i
     """
     from simulator.reader.storage.directory import StorageDirectory  # they take long, and few runs expect something
     from simulator.reader.storage.events import events
+    from simulator.reader.storage.listing import StorageListing
 
     assert changefeed.storage is not None
     codec = changefeed.codec
@@ -258,7 +259,7 @@ def rehearse_files(plan: Plan, changefeed: Changefeed, release: Release, seed: i
         changefeed = replace(changefeed, storage=storage, codec=timed)
         output = StorageOutput(changefeed, release)
         _play(plan, output, release, seed)
-        return list(events(StorageDirectory(ExternalStorage(storage.uri, "sink-uri"), changefeed)))
+        return list(events(StorageDirectory(StorageListing(ExternalStorage(storage.uri, "sink-uri")), changefeed)))
 
 
 def _play(plan: Plan, output: Output, release: Release, seed: int) -> Sequence[Injection]:

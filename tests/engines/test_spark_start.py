@@ -97,7 +97,11 @@ def test_no_archive_exists_without(lacks: str, archives: Path, tmp_path: Path, m
     ("libraries", "drivers", "words"),
     [
         (["numpy", "faker"], "3.99", r"is 3\.\d+, and ticdc-sim's is 3\.99: they must be the same"),
-        (["numpy", "faker", "pandas"], "", "misses the packages crc32c, cryptography, fastavro, fsspec, .*, sqlglot: pip install"),
+        (
+            ["numpy", "faker", "pandas"],
+            "",
+            "misses the packages crc32c, cryptography, fastavro, fsspec, .*, sqlglot: pip install",
+        ),
         (sorted({*NEEDED} - {"kafka"}), "", "misses the package kafka-python: pip install"),
     ],
 )

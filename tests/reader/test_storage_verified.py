@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from simulator.reader.storage.table_events import TableEvents, TableFiles
 from simulator.reader.verify import verify
 from simulator.reader.verify.options import VerifyOptions
 from simulator.reader.verify.verification import RIGHT
+from simulator.sinks.external_storage import ExternalStorage
 
 RECORDED = Path(__file__).parent.parent / "endtoend"
 
@@ -104,7 +107,7 @@ def test_csv_that_is_read_by_columns_is_what_is_read_row_by_row(tmp_path: Path) 
     directory = open_directory(str(tmp_path / "out"), tmp_path / "changefeed.toml")
     for file in (file for file in directory.files if isinstance(file, DataFile)):
         by_columns, row_by_row = (TableEvents(TableFiles(directory, [file])) for _ in range(2))
-        read = by_columns._by_columns(file, directory.content(file.path), directory.csv_columns(file))
+        read = by_columns._by_columns(file, directory.listing.content(file.path), directory.csv_columns(file))
         expected, lines = row_by_row._one_by_one(file_events(file, directory))
         names = [name for name in EVENT_SCHEMA.names if name not in ("events", "number", "offset", "size")]
         assert read is not None and read[0].select(names).to_pylist() == expected.select(names).to_pylist()
@@ -207,3 +210,26 @@ def test_hidden_columns_of_a_schema_file_are_none_of_its_rows(tmp_path: Path) ->
     columns = json.loads(file.read_bytes())["TableColumns"]
     assert [column["ColumnName"] for column in columns] == ["id", "_V$_k_0"]
     assert verify(without_truth(options, "v8.5.3", "protocol=canal-json", "")).verdict == RIGHT
+
+
+@pytest.mark.slow
+def test_a_storage_is_listed_once_however_much_is_found_out_about_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """On S3 each listing and each file is a request."""
+    options, asked = written(tmp_path, SQL), Counter[str]()
+
+    class Counted(ExternalStorage):
+        def files(self) -> Iterator[tuple[str, int]]:
+            asked["the list"] += 1
+            return super().files()
+
+        def read(self, name: str, length: int | None = None) -> bytes | None:
+            asked[name] += 1
+            return super().read(name, length)
+
+    monkeypatch.setattr("simulator.reader.storage.directory.ExternalStorage", Counted)
+    assert verify(options).verdict == RIGHT
+
+    assert (asked["the list"], asked["metadata"]) == (1, 1)
+    assert max(count for name, count in asked.items() if "schema_" in name) == 2, "once more beside its statement"

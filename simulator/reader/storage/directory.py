@@ -14,16 +14,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
-from simulator import limits, tso
+from simulator import tso
 from simulator.errors import ChangefeedError, UserError
 from simulator.reader import truth_metadata
 from simulator.reader.storage import (
     BY_ID,
     DAMAGED,
     LIKE_TICDC,
-    NAMED,
     SCHEMA,
-    SHOWN,
     UNFINISHED,
     DataFile,
     FileFinding,
@@ -31,17 +29,15 @@ from simulator.reader.storage import (
     RowFileNames,
     index_findings,
     is_date,
-    last_named,
-    may_be_written,
     misplaced,
     row_file_findings,
-    rows_file,
     twice,
     version_findings,
 )
-from simulator.reader.storage.schema_files import CsvColumn, TableSchema, Version, old_names, table_schema, told_tables
+from simulator.reader.storage.listing import StorageListing
+from simulator.reader.storage.schema_files import CsvColumn, TableSchema, Version, old_names, told_tables
 from simulator.releases import V8_5, Release, find
-from simulator.sinks.external_storage import ExternalStorage, reason
+from simulator.sinks.external_storage import ExternalStorage
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.cloud_storage import METADATA, SCHEMA_JSON, date_text
 from simulator.ticdc.codecs import CODECS
@@ -78,7 +74,7 @@ class JsonColumns:
 class StorageDirectory:
     """A storage that a changefeed has written to."""
 
-    storage: ExternalStorage
+    listing: StorageListing
     changefeed: Changefeed
     release: Release | None = None
     """The release of the changefeed, if both are known; None if files may be of any."""
@@ -97,7 +93,7 @@ class StorageDirectory:
         """All schema files, files of rows, indexes and what is wrong with them, in order. Raises UserError."""
         read = (
             file
-            for file in (*self._schema_files, *self._row_files.values())
+            for file in (*self.listing.schema_files, *self.listing.row_files.values())
             if isinstance(file, TableSchema | DataFile | IndexFile)
         )
         wrong = (finding for finding in (*self.findings, *self.told) if finding.check)
@@ -107,7 +103,7 @@ class StorageDirectory:
     def skipped(self) -> list[str]:
         """The paths of files that are none of a changefeed."""
         known = {METADATA, *(file.path for file in self.files)}
-        return [path for path in self._sizes if path not in known]
+        return [path for path in self.listing.sizes if path not in known]
 
     @cached_property
     def schemas(self) -> Mapping[Version, TableSchema]:
@@ -206,124 +202,39 @@ class StorageDirectory:
     def _selectors(self) -> Sequence[Selector]:
         return compile_selectors(self.changefeed.column_selectors, self.changefeed.case_sensitive)
 
-    def checkpoint_ts(self) -> int | None:
-        """Return the checkpoint; None if none was written, or it cannot be read."""
-        return self._checkpoint[0]
-
-    @cached_property
-    def _checkpoint(self) -> tuple[int | None, str]:
-        """The checkpoint, and why it cannot be read."""
-        if not self.has(METADATA):
-            return None, ""
-        content = self.content(METADATA)
-        written = re.fullmatch(rb'\{"checkpoint-ts":([1-9]\d{0,17})\}', content)
-        shown = content[:SHOWN].decode("utf-8", "replace")
-        return (int(written[1]), "") if written else (None, f'it says {shown!r}; {{"checkpoint-ts":N}} is accepted')
-
-    def content(self, path: str) -> bytes:
-        """Return the content of a file. Raises UserError."""
-        try:
-            content = self.storage.read(path)
-        except Exception as error:  # each driver has errors of its own
-            raise UserError(f"{path} cannot be read: {reason(error)}") from error
-        if content is None:
-            raise UserError(f"{path} has been removed")
-        return content
-
-    @cached_property
-    def _sizes(self) -> Mapping[str, int]:
-        found: dict[str, int] = {}
-        foreign = 0
-        try:
-            for path, size in self.storage.files():
-                found[path] = size
-                foreign += not may_be_written(path)
-                if foreign > limits.FOREIGN_FILES:
-                    break
-        except Exception as error:  # each driver has errors of its own
-            raise UserError(f"{self.storage.shown} cannot be listed: {reason(error)}") from error
-        if foreign > limits.FOREIGN_FILES:
-            raise UserError(
-                f"{self.storage.shown} has more than {limits.FOREIGN_FILES:,} files that no changefeed writes, such as "
-                f"{next(path for path in found if not may_be_written(path))!r}: the directory of a changefeed is accepted"
-            )
-        return dict(sorted(found.items()))
-
-    def has(self, path: str) -> bool:
-        return path in self._sizes
-
-    def missing_file(self, index: IndexFile) -> str:
-        """Return the name of the file that an index names and that is not there; empty if it is there."""
-        content = self.content(index.path)
-        name = content.decode("utf-8", "replace").rstrip("\n")
-        return name if last_named(index, content) and not self.has(f"{index.directory}/{name}") else ""
-
-    @cached_property
-    def _schema_files(self) -> Sequence[TableSchema | FileFinding]:
-        return [self._schema_file(path) for path in self._sizes if SCHEMA.fullmatch(path)]
-
-    def _schema_file(self, path: str) -> TableSchema | FileFinding:
-        try:
-            return table_schema(path, self.content(path))
-        except UserError as error:
-            names = path.split("/")
-            version = re.search(r"/(schema_)?(\d+)(_\d+\.json|/schema\.json)$", path)
-            table = names[1] if len(names) == 4 else ""
-            return FileFinding(path, int(version[2]) if version else 0, names[0], table, DAMAGED, str(error))
-
-    @cached_property
-    def _row_files(self) -> Mapping[str, DataFile | IndexFile | None]:
-        """The files of rows and indexes by path, None for one of which the table is not known."""
-        named = {
-            (file.path.partition("/")[0], file.version): (file.schema, file.table)
-            for file in self._schema_files
-            if isinstance(file, TableSchema)
-        }
-        found: dict[str, DataFile | IndexFile | None] = {}
-        for path in self._sizes:
-            by_id, match = BY_ID.fullmatch(path), NAMED.fullmatch(path)
-            if by_id and (names := named.get((by_id["table"], int(by_id["version"])))):
-                found[path] = rows_file(path, by_id, *names)
-            elif match:
-                found[path] = rows_file(path, match, match["schema"], match["table"])
-        return found
-
     @cached_property
     def findings(self) -> Sequence[FileFinding]:
         """What is wrong with the files themselves, or may be."""
         return list(self._findings())
 
     def _findings(self) -> Iterator[FileFinding]:
-        for schema in self._schema_files:
+        for schema in self.listing.schema_files:
             if isinstance(schema, FileFinding):
                 yield schema
             elif schema.flaw:
                 yield FileFinding(schema.path, schema.version, schema.schema, schema.table, DAMAGED, schema.flaw)
-        rows = [file for file in self._row_files.values() if isinstance(file, DataFile)]
-        indexes = [(file, self.content(file.path)) for file in self._row_files.values() if isinstance(file, IndexFile)]
-        yield from index_findings(indexes)
-        if why := self._checkpoint[1]:
+        yield from index_findings(self.listing.indexes)
+        if why := self.listing.checkpoint[1]:
             yield FileFinding(METADATA, 0, METADATA, "", DAMAGED, why)
         if self.release is not None:
-            yield from self._of_release(self.release, rows, indexes)
+            yield from self._of_release(self.release)
 
-    def _of_release(
-        self, release: Release, rows: Sequence[DataFile], indexes: Sequence[tuple[IndexFile, bytes]]
-    ) -> Iterator[FileFinding]:
+    def _of_release(self, release: Release) -> Iterator[FileFinding]:
         """Yield what a release does not write."""
-        storage = self.changefeed.storage
+        listing, storage = self.listing, self.changefeed.storage
         assert storage is not None
         names = RowFileNames(release, storage, CODECS[self.changefeed.codec.protocol].file_extension)
-        for path in self._sizes:
+        for path in listing.sizes:
             why = self._why_unexpected(path, names)
             if why:
                 yield FileFinding(path, 0, *_names_in(path), DAMAGED, why)
-        yield from row_file_findings(rows, indexes, self._sizes, names)
-        schemas = [file for file in self._schema_files if isinstance(file, TableSchema)]
+        rows = [file for file in listing.row_files.values() if isinstance(file, DataFile)]
+        yield from row_file_findings(rows, listing.indexes, listing.sizes, names)
+        schemas = [file for file in listing.schema_files if isinstance(file, TableSchema)]
         named = [((file.schema, file.table, file.version), file.path) for file in schemas]
         yield from twice(() if storage.use_table_id_as_path else named)
         yield from version_findings(rows, dict(named))
-        if METADATA not in self._sizes:
+        if METADATA not in listing.sizes:
             why = "it is not there, and nothing tells up to where the files are complete"
             yield FileFinding(METADATA, 0, METADATA, "", "", why)
 
@@ -334,7 +245,7 @@ class StorageDirectory:
             in_meta = not path.endswith(f"/{SCHEMA_JSON}")
             release = names.release
             return "" if in_meta == release.storage_schema_names else f"TiCDC {release.name} writes no such schema file"
-        file = self._row_files.get(path)
+        file = self.listing.row_files.get(path)
         if file is not None:
             return misplaced(file, names)
         if BY_ID.fullmatch(path) and names.storage.use_table_id_as_path:
@@ -356,10 +267,10 @@ def open_directory(source: str, config: str | Path | None = None) -> StorageDire
     if "://" not in source and Path(source, truth_metadata.FILE).is_file():
         raise UserError(f"{source} holds a truth, which is no stream: --truth {source} is where it is asked for")
     changefeed = _changefeed(_with_protocol(source, "csv"), config)  # refuses what is no URI
-    directory = StorageDirectory(ExternalStorage(source, "the storage"), changefeed)
+    directory = StorageDirectory(StorageListing(ExternalStorage(source, "the storage")), changefeed)
     if not directory.files:
         raise UserError(
-            f"{directory.storage.shown} has no files of a changefeed: no schema_*.json, no CDC*.csv or .json"
+            f"{directory.listing.storage.shown} has no files of a changefeed: no schema_*.json, no CDC*.csv or .json"
         )
     return directory
 

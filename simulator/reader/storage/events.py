@@ -225,7 +225,7 @@ def events(directory: StorageDirectory) -> Iterator[FileEvent]:
     """Yield the events of all files in order."""
     for file in directory.files:
         yield from file_events(file, directory)
-    checkpoint_ts = directory.checkpoint_ts()
+    checkpoint_ts = directory.listing.checkpoint_ts
     if checkpoint_ts is not None:
         yield FileEvent(METADATA, 0, Watermark(checkpoint_ts))
 
@@ -238,7 +238,7 @@ def file_events(file: StorageFile, directory: StorageDirectory) -> Iterator[File
         statement = DdlEvent(file.version, file.schema, file.table, file.query, file.type)
         yield FileEvent(file.path, 0, statement if file.query else file)
     elif isinstance(file, IndexFile):
-        if name := directory.missing_file(file):
+        if name := directory.listing.missing_file(file):
             yield FileEvent(file.path, 0, UserError(f"it names {name}, which is not there"))
     else:
         yield from _numbered(file, directory)
@@ -260,7 +260,7 @@ def _numbered(file: DataFile, directory: StorageDirectory) -> Iterator[FileEvent
 def _csv_events(file: DataFile, directory: StorageDirectory) -> Iterator[FileEvent]:
     columns, keys = directory.csv_columns(file), directory.key_columns(file)
     format, end = CsvFormat(directory.changefeed.codec), directory.changefeed.codec.terminator
-    content = directory.content(file.path)
+    content = directory.listing.content(file.path)
     if why := format.header_flaw(content, directory.header_columns(file)):
         yield FileEvent(file.path, 1, UserError(why))
     before: tuple[int, RowEvent, str] | None = None
@@ -289,7 +289,7 @@ def _csv_events(file: DataFile, directory: StorageDirectory) -> Iterator[FileEve
 
 
 def _json_events(file: DataFile, directory: StorageDirectory) -> Iterator[FileEvent]:
-    *texts, rest = directory.content(file.path).split(directory.changefeed.codec.terminator.encode())
+    *texts, rest = directory.listing.content(file.path).split(directory.changefeed.codec.terminator.encode())
     for row, text in enumerate(texts, 1):
         try:
             found = decode(None, text)

@@ -98,7 +98,7 @@ class TableEvents:
         for file in self._files:
             if not isinstance(file, IndexFile):
                 yield self._numbered(*self._of_file(file))
-        if (checkpoint_ts := self._directory.checkpoint_ts()) is not None:
+        if (checkpoint_ts := self._directory.listing.checkpoint_ts) is not None:
             yield self._numbered(*self._one_by_one([FileEvent(METADATA, 0, Watermark(checkpoint_ts))]))
 
     def places(self, offsets: Collection[int]) -> Iterator[tuple[int, str]]:
@@ -152,7 +152,9 @@ class TableEvents:
 
     def _canal_json(self, file: DataFile) -> EventsAndTexts:
         """Return the rows of a file of Canal-JSON; one without the end of its last row is UNREADABLE there."""
-        *texts, rest = self._directory.content(file.path).split(self._directory.changefeed.codec.terminator.encode())
+        *texts, rest = self._directory.listing.content(file.path).split(
+            self._directory.changefeed.codec.terminator.encode()
+        )
         count, records = len(texts), _records(pa.array(texts, pa.binary()))
         events, unlike = _one_each(self._json.decoded(records), count)
         wrong = self._wrong_rows(file, events) | unlike
@@ -202,7 +204,7 @@ class TableEvents:
         return wrong
 
     def _csv(self, file: DataFile) -> EventsAndTexts:
-        content = self._directory.content(file.path)
+        content = self._directory.listing.content(file.path)
         try:
             columns = self._directory.csv_columns(file)
         except UserError:

@@ -155,14 +155,14 @@ def _open_storage(options: VerifyOptions, truth: Truth | None, listener: VerifyL
     known = truth is not None or options.release is not None and (options.sink_uri or options.config) is not None
     files = replace(directory, changefeed=origin.changefeed, release=origin.release if known else None)
     doubts = [NotChecked(each.path, each.why) for each in files.findings if not each.check]
-    doubts += later_checkpoint(files.checkpoint_ts(), truth)
+    doubts += later_checkpoint(files.listing.checkpoint_ts, truth)
     if not known:
         doubts.append(
             NotChecked("which files there should be", "--truth tells, or --release with --config or --sink-uri", False)
         )
     origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
     stream = _opened(options, truth, StreamRecords(storage_partitions(files), origin), listener)
-    expected = [] if truth is None else _told_tables(stream, files.checkpoint_ts() or 0, truth)
+    expected = [] if truth is None else _told_tables(stream, files.listing.checkpoint_ts or 0, truth)
     files = with_definitions(files, stream.tables, expected, 0 if truth is None else truth.watermark)
     if truth is not None:
         files = replace(files, told=(*files.told, *statement_findings(files, truth)), is_simulated=True)

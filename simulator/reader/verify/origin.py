@@ -217,7 +217,7 @@ def storage_origin(options: VerifyOptions, truth: TruthMetadata | None, director
     if origin.changefeed.storage is None:
         source = "--sink-uri" if options.sink_uri is not None else "the truth"
         raise UserError(
-            f"{directory.storage.shown} has the files of a storage, and {source} is of a Kafka "
+            f"{directory.listing.storage.shown} has the files of a storage, and {source} is of a Kafka "
             f"({mask_secrets(origin.changefeed.sink_uri)}): expected is file:///…, s3://…, gcs://… or azure://…"
         )
     if (
@@ -226,7 +226,7 @@ def storage_origin(options: VerifyOptions, truth: TruthMetadata | None, director
         and not origin.changefeed.codec.csv.include_commit_ts
     ):
         raise UserError(
-            f"verify needs the commit-ts of rows, which {directory.storage.shown} does not have: include-commit-ts of "
+            f"verify needs the commit-ts of rows, which {directory.listing.storage.shown} does not have: include-commit-ts of "
             "[sink.csv] must be true, and --config FILE or --truth DIR must say so"
         )
     return replace(origin, filters_known=told)

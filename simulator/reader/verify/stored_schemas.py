@@ -120,14 +120,14 @@ def _shown(value: object) -> str:
 def statement_findings(files: StorageDirectory, truth: Truth) -> Iterator[FileFinding]:
     """Yield the files of statements that are not as the run of the truth wrote them, are not there, or that it did not
     write."""
-    checkpoint, sent = files.checkpoint_ts() or 0, {each.key: each for each in truth.statements if each.is_sent}
+    checkpoint, sent = files.listing.checkpoint_ts or 0, {each.key: each for each in truth.statements if each.is_sent}
     there = {file.path: file for file in files.files if isinstance(file, TableSchema) and file.query}
     for path, each in sent.items():
         place = path, each.commit_ts, each.schema, each.table
         if path in there:
-            if files.content(path).decode("utf-8", "replace") != each.value:
+            if files.listing.content(path).decode("utf-8", "replace") != each.value:
                 yield FileFinding(*place, "ddl-different", "it is not as the run wrote it")
-        elif not files.has(path) and each.query and each.commit_ts <= checkpoint:
+        elif path not in files.listing.sizes and each.query and each.commit_ts <= checkpoint:
             yield FileFinding(*place, "ddl-missing", f"the run wrote it, for {each.query[:SHOWN]}")
     for path, file in there.items():
         if path not in sent and truth.start_ts <= file.version <= truth.final_watermark:
