@@ -59,11 +59,6 @@ class RowRules:
         return self.split.release.soft_deletes and any(each.table.soft_delete for each in self.tables)
 
     @cached_property
-    def filtering(self) -> npt.NDArray[np.bool_]:
-        """For each table, whether event filters apply to its rows."""
-        return np.array([self.filters_rows(number) for number in range(len(self.tables))], np.bool_)
-
-    @cached_property
     def splitting(self) -> npt.NDArray[np.bool_]:
         """For each table, whether its UPDATEs may be split."""
         return np.array([bool(self.splitting_columns(number)) for number in range(len(self.tables))], np.bool_)

@@ -16,7 +16,6 @@ from simulator.ticdc.dispatch import Router, router
 from simulator.ticdc.filters import TableFilter, table_filter
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters
 from simulator.ticdc.mounter import zone_of_rows
-from simulator.tidb.ddl import SCHEMA_ACTIONS
 from simulator.tidb.ddl.table_options import written_settings
 from simulator.tidb.model.table import Name, SoftDelete, Table
 
@@ -37,18 +36,6 @@ class Replication:
     def schema(self, schema: str) -> bool:
         """Return whether DDL statements on the database itself are sent."""
         return not is_system(schema, self.release) and self.tables.match_schema(schema)
-
-    def ddl(self, type_code: int, schema: str, table: str, release: Release | None = None, start_ts: int = 0) -> bool:
-        """Return whether a DDL of that type is kept, not discarded (`ShouldDiscardDDL`).
-
-        An ignored start-ts discards it in some releases only (Release.start_ts_discards_ddl).
-        """
-        release = release or self.release
-        if type_code not in release.allowed_ddl:
-            return False
-        if release.start_ts_discards_ddl and start_ts in self.ignored_start_ts:
-            return False
-        return self.schema(schema) if type_code in SCHEMA_ACTIONS else self.table(schema, table)
 
 
 def replication(

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.vectors.ddl import keeps_ddl
 
 import simulator
 from simulator.errors import UserError
@@ -135,7 +136,7 @@ def test_an_ignored_start_ts_discards_statements_in_some_releases() -> None:
     kept = [
         tag
         for tag in ("6.5.3", "6.5.4", "6.5.8", "7.5.6", "7.5.7", "8.5.3", "8.5.4")
-        if replication(["*.*"], ignore_txn_start_ts=[7], release=find(tag)).ddl(3, "a", "b", start_ts=7)
+        if keeps_ddl(replication(["*.*"], ignore_txn_start_ts=[7], release=find(tag)), 3, ("a", "b"), find(tag), 7)
     ]
 
     assert kept == ["6.5.3", "6.5.8", "7.5.6", "8.5.3"]

@@ -176,10 +176,6 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
             self._expires = time.monotonic() + _seconds(granted.get("expires_in"))
         return self._token
 
-    def valid_for(self) -> float:
-        """Return the seconds until the last token expires."""
-        return self._expires - time.monotonic()
-
     def _fetch(self) -> dict[str, Any]:
         """Return the answer to a request with the secret in the header, else in the form, as TiCDC's client does."""
         sasl = self._sasl

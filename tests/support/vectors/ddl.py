@@ -17,7 +17,7 @@ from simulator.releases import RELEASES, Release
 from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.changefeed import EventFilter, keys, load
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
-from simulator.ticdc.ddl import SEND, decide, is_sent
+from simulator.ticdc.ddl import DISCARD, SEND, decide, is_sent
 from simulator.ticdc.ddl.events import JobEvent, job_events, sent_query
 from simulator.ticdc.ddl.rename import Rename, replicated_pairs, schema_snapshot
 from simulator.ticdc.ddl.sent_text import execute_text, parse_job_text, sent_text
@@ -482,6 +482,12 @@ def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication, release: Rel
     return "send" if found.outcome == SEND else "skip"
 
 
+def keeps_ddl(filtered: Replication, code: int, name: tuple[str, str], release: Release, start_ts: int = 0) -> bool:
+    """Whether a changefeed without event filters does not discard a statement of that type."""
+    job, rules = Job(code, "", None, *name), replace(plain_rules(release), replication=filtered)
+    return decide(job, None, None, rules, start_ts).outcome != DISCARD
+
+
 def of_row(row: Json, filters: EventFilters, filtered: Replication) -> str:
     """A row passes the table filter, the event filters by its kind and by its values."""
     table, kind = table_of(row), row["kind"]
@@ -537,8 +543,8 @@ TICDC_KINDS: dict[str, Callable[[Replication, Json, Vector], bool]] = {
     "table": lambda made, data, _: made.table(data["schema"], data["table"]),
     "schema": lambda made, data, _: made.schema(data["schema"]),
     "dml": lambda made, data, _: made.table(data["schema"], data["table"], data["start_ts"]),
-    "ddl_discard": lambda made, data, vector: made.ddl(
-        data["type_code"], data["schema"], data["table"], vector.release, data["start_ts"]
+    "ddl_discard": lambda made, data, vector: keeps_ddl(
+        made, data["type_code"], (data["schema"], data["table"]), vector.release, data["start_ts"]
     ),
 }
 
