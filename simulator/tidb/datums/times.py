@@ -153,8 +153,7 @@ def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, C
         return round_duration(text, digits), None
     if kind in ("date", "datetime", "timestamp"):
         moment = parse_stored_moment(text)
-        micros = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.micros
-        return round_duration(duration_text(micros, moment.digits), digits), None
+        return round_duration(duration_text(moment.clock, moment.digits), digits), None
     if kind in ("int", "uint", "decimal", "double", "float"):
         number, problem = cast_integer(datum, BIGINTS, mode.lenient)
         if problem:

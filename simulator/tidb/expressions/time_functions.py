@@ -43,7 +43,6 @@ from simulator.tidb.functions.time_conversions import (
     MONTHS,
     SECOND,
     WEEKDAYS,
-    CalendarMoment,
     check_date,
     clock_fields,
     day_of_year,
@@ -52,11 +51,11 @@ from simulator.tidb.functions.time_conversions import (
     incorrect_moment,
     moment_text,
     month_length,
-    parse_moment,
     week_number,
     weekday_of,
 )
 from simulator.tidb.values import durations
+from simulator.tidb.values.moments import CoreTime, parse_stored_moment
 
 Compute = Callable[[Expression], Expression]
 
@@ -103,8 +102,7 @@ def _extract(unit: Expression, value: Expression) -> Expression:
 
 def part_of_moment(unit: str, text: str) -> int:
     """Return EXTRACT of a unit with a day."""
-    year, month, day, micros = result = parse_moment(text)
-    hour, minute, second, part = clock_fields(micros)
+    year, month, day, hour, minute, second, part, _ = result = parse_stored_moment(text)
     parts = {
         "DAY": day,
         "MONTH": month,
@@ -173,17 +171,17 @@ def _time(value: Expression) -> Expression:
     return time_value(clock, fraction_digits(value))
 
 
-def _of_day(compute: Callable[[CalendarMoment], Any], gives: Callable[[Evaluate], Expression] = integer) -> Compute:
+def _of_day(compute: Callable[[CoreTime], Any], gives: Callable[[Evaluate], Expression] = integer) -> Compute:
     """Return a function of a date, which needs a month and a day."""
 
     def called(value: Expression) -> Expression:
         kind = kind_of_moment(value)
-        return gives(call(lambda text: compute(check_date(parse_moment(text), kind)), moment_argument(value)))
+        return gives(call(lambda text: compute(check_date(parse_stored_moment(text), kind)), moment_argument(value)))
 
     return called
 
 
-def _weekday(moment: CalendarMoment) -> int:
+def _weekday(moment: CoreTime) -> int:
     return (weekday_of(moment) + 6) % 7
 
 
@@ -191,17 +189,17 @@ def _last_day(value: Expression) -> Expression:
     kind = kind_of_moment(value)
 
     def last(context: Context, text: str) -> str:
-        day = parse_moment(text)
+        day = parse_stored_moment(text)
         if not day.month or not day.day and "z" not in context.zeros:
             raise incorrect_moment(day, kind)
-        return moment_text(CalendarMoment(day.year, day.month, month_length(day.year, day.month)))
+        return moment_text(CoreTime(day.year, day.month, month_length(day.year, day.month)))
 
     return date_value(call_in_context(last, moment_argument(value)))
 
 
 def _date_difference(end: Expression, start: Expression) -> Expression:
     def days(last: str, first: str) -> int:
-        return days_of(check_date(parse_moment(last))) - days_of(check_date(parse_moment(first)))
+        return days_of(check_date(parse_stored_moment(last))) - days_of(check_date(parse_stored_moment(first)))
 
     return integer(call(days, moment_argument(end), moment_argument(start)))
 
@@ -211,7 +209,7 @@ def _week(value: Expression, mode: Expression | None = None) -> Expression:
     kind, moment = kind_of_moment(value), moment_argument(value)
 
     def week(text: str, way: int) -> int:
-        return week_number(check_date(parse_moment(text), kind), way)[1]
+        return week_number(check_date(parse_stored_moment(text), kind), way)[1]
 
     if mode is not None:
         return integer(call(week, moment, signed_bits(mode)))
@@ -226,7 +224,7 @@ def _yearweek(value: Expression, mode: Expression | None = None) -> Expression:
     def yearweek(text: str | None, way: int | None) -> int | None:
         if text is None:
             return None
-        year, number = week_number(check_date(parse_moment(text), kind), way or 0, True)
+        year, number = week_number(check_date(parse_stored_moment(text), kind), way or 0, True)
         return year * 100 + number if year * 100 + number >= 0 else 2**32 - 1
 
     return integer(call_with_nulls(yearweek, moment_argument(value), fixed(0) if mode is None else signed_bits(mode)))
@@ -272,7 +270,7 @@ TIME_FUNCTIONS: dict[str, Function] = {
     "WEEKDAY": Function(1, 1, _of_day(_weekday)),
     "WEEKOFYEAR": Function(1, 1, _of_day(lambda moment: week_number(moment, 3)[1])),
     "TO_DAYS": Function(1, 1, _of_day(days_of)),
-    "TO_SECONDS": Function(1, 1, _of_day(lambda moment: days_of(moment) * 86400 + moment.micros // SECOND)),
+    "TO_SECONDS": Function(1, 1, _of_day(lambda moment: days_of(moment) * 86400 + moment.clock // SECOND)),
     "DAYNAME": Function(1, 1, _dayname),
     "MONTHNAME": Function(1, 1, _monthname),
     "LAST_DAY": Function(1, 1, _last_day),

@@ -17,7 +17,6 @@ from simulator.tidb.functions.time_conversions import (
     DAY,
     MAX_HOURS,
     SECOND,
-    CalendarMoment,
     add_micros,
     add_months,
     check_date,
@@ -27,12 +26,12 @@ from simulator.tidb.functions.time_conversions import (
     has_zero,
     moment_text,
     no_moment,
-    parse_moment,
     parse_text,
     parse_with_offset,
 )
 from simulator.tidb.values import durations
 from simulator.tidb.values.durations import LONGEST, duration_text
+from simulator.tidb.values.moments import CoreTime, parse_stored_moment
 
 SINGLE_UNITS = {
     "MICROSECOND": 1,
@@ -165,25 +164,25 @@ def is_date(text: str) -> bool:
     return len(parts) == 3 if len(parts) != 1 else len(text) in (5, 6, 8)
 
 
-def read_moment(shown: str, kind: str, zone: str) -> tuple[CalendarMoment, bool]:
+def read_moment(shown: str, kind: str, zone: str) -> tuple[CoreTime, bool]:
     """Parse a text or a number; return the moment and whether it is a date. Raises FunctionProblem 1292."""
     text = shown if kind == "string" else durations.number(shown)
     result = parse_text(text) or (parse_with_offset(shown, zone) if kind == "string" else None)
     if result is None:
         raise no_moment(text, shown)
-    return parse_moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
+    return parse_stored_moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
 
 
-def add_interval(start: CalendarMoment, by: Interval, sign: int) -> CalendarMoment:
+def add_interval(start: CoreTime, by: Interval, sign: int) -> CoreTime:
     """Add or subtract an interval. Raises FunctionProblem 1441."""
-    result: CalendarMoment | None = start
+    result: CoreTime | None = start
     if by.days or by.micros:
         result = add_micros(start, sign * (by.days * DAY + by.micros))
     if result is not None and by.months:
         result = add_months(result, sign * by.months)
     if result is None:
         raise field_overflow()
-    return result if result.year else CalendarMoment(0, 0, 0, result.micros)
+    return result if result.year else result._replace(month=0, day=0)
 
 
 @dataclass(frozen=True)
@@ -206,7 +205,7 @@ class MomentAddition:
             return None
         stored = self.base_kind in ("date", "datetime")
         if stored:
-            start, is_day = parse_moment(base), self.base_kind == "date"
+            start, is_day = parse_stored_moment(base), self.base_kind == "date"
         else:
             start, is_day = read_moment(base, self.base_kind, zone)
         if not stored and (has_zero(start) or not start.year):
@@ -243,7 +242,7 @@ def duration_add(sign: int, unit: str, base: int, amount_kind: str, amount: str)
 
 def timestamp_add(unit: str, number: float, base: str, is_day: bool) -> str:
     """Return TIMESTAMPADD. Days beyond the end of a month run into the next."""
-    start = parse_moment(base)
+    start = parse_stored_moment(base)
     if has_zero(start) or not start.year:
         raise incorrect_value(moment_text(start, 0))
     rounded = int(number + (0.5 if number >= 0 else -0.5)) if abs(number) < 2.0**62 else INT64
@@ -300,21 +299,21 @@ def add_to_text(sign: int, text: str, kind: str, amount: Amount) -> str | None:
     start = durations.moment(text, 6)
     if start is None:
         raise FunctionProblem(1292, f"Incorrect datetime value: '{text}'", "W")
-    result = _add(parse_moment(start), by)
+    result = _add(parse_stored_moment(start), by)
     return None if result is None else moment_text(result, None)
 
 
-def _add(start: CalendarMoment, by: int) -> CalendarMoment | None:
+def _add(start: CoreTime, by: int) -> CoreTime | None:
     """Add to a moment. A sum of a date with a zero part loses its sign (tidb pkg/types/core_time.go,
     calcTimeDurationDiff)."""
     if not has_zero(start):
         return add_micros(start, by)
-    days, clock = divmod(start.micros + by, DAY)
+    days, clock = divmod(start.clock + by, DAY)
     if not days:
-        return start._replace(micros=clock)
-    days, clock = divmod(abs(days_of(start) * DAY + start.micros + by), DAY)
+        return start.at_clock(clock)
+    days, clock = divmod(abs(days_of(start) * DAY + start.clock + by), DAY)
     result = from_day_number(days)
-    return None if result is None else result._replace(micros=clock)
+    return None if result is None else result.at_clock(clock)
 
 
 def add_to_moment(sign: int, start: str | None, kind: str, amount: Amount | None) -> str | None:
@@ -322,7 +321,7 @@ def add_to_moment(sign: int, start: str | None, kind: str, amount: Amount | None
     by = _parse_amount(sign, kind, amount)
     if start is None or by is None:
         return None
-    result = _add(parse_moment(start), by)
+    result = _add(parse_stored_moment(start), by)
     return None if result is None else moment_text(result)
 
 
@@ -356,10 +355,10 @@ def timediff(first_kind: str, first: Amount, second_kind: str, second: Amount) -
     truncated: list[str] = []
     left = _timediff_operand(first_kind, first, truncated)
     right = _timediff_operand(second_kind, second, truncated)
-    if isinstance(left, CalendarMoment) != isinstance(right, CalendarMoment):
+    if isinstance(left, CoreTime) != isinstance(right, CoreTime):
         return None
-    if isinstance(left, CalendarMoment) and isinstance(right, CalendarMoment):
-        micros = (days_of(left) - days_of(right)) * DAY + left.micros - right.micros
+    if isinstance(left, CoreTime) and isinstance(right, CoreTime):
+        micros = (days_of(left) - days_of(right)) * DAY + left.clock - right.clock
     else:
         assert isinstance(left, int) and isinstance(right, int)
         micros = left - right
@@ -371,30 +370,30 @@ def timediff(first_kind: str, first: Amount, second_kind: str, second: Amount) -
     return micros
 
 
-def _timediff_operand(kind: str, text: Amount, truncated: list[str]) -> CalendarMoment | int:
+def _timediff_operand(kind: str, text: Amount, truncated: list[str]) -> CoreTime | int:
     """Parse an operand. A text of twelve characters or more may be a moment (StrToDuration), others are durations."""
     if isinstance(text, int):
         return text
     if kind in ("date", "datetime"):
-        return parse_moment(text)
+        return parse_stored_moment(text)
     size = len(text.strip().partition(".")[0].removeprefix("-"))
     result = durations.moment(text, 6) if size >= 12 else None
     if result is not None:
-        return parse_moment(result)
+        return parse_stored_moment(result)
     micros, whole = leading_duration(text)
     truncated += [text] * (not whole)
     return micros
 
 
 def timestampdiff(unit: str, start: str, end: str) -> int:
-    first, second = parse_moment(start), parse_moment(end)
+    first, second = parse_stored_moment(start), parse_stored_moment(end)
     check_date(first)
     check_date(second)
-    micros = (days_of(second) - days_of(first)) * DAY + second.micros - first.micros
+    micros = (days_of(second) - days_of(first)) * DAY + second.clock - first.clock
     sign, size = (-1, -micros) if micros < 0 else (1, micros)
     if unit not in MONTH_UNITS:
         return sign * (size // SINGLE_UNITS[unit])
     low, high = (second, first) if micros < 0 else (first, second)
     months = (high.year - low.year) * 12 + high.month - low.month
-    months -= (high.day, high.micros) < (low.day, low.micros)
+    months -= (high.day, high.clock) < (low.day, low.clock)
     return sign * (months // MONTH_UNITS[unit])

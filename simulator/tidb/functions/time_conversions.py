@@ -10,13 +10,12 @@ import re
 from calendar import isleap
 from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache
-from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from simulator.tidb.errors import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.values import durations
 from simulator.tidb.values.durations import duration_text
-from simulator.tidb.values.moments import InvalidDigits, as_go, text_moment
+from simulator.tidb.values.moments import CoreTime, InvalidDigits, as_go, as_local, parse_stored_moment, text_moment
 
 EARLIEST_NUMBER = 101
 """2000-01-01; smaller numbers are not dates (parseDateTimeFromNum)."""
@@ -34,16 +33,6 @@ WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "S
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-class CalendarMoment(NamedTuple):
-    """A date with a time of day."""
-
-    year: int
-    month: int
-    day: int
-    micros: int = 0
-    """Microseconds since midnight."""
-
-
 def zone_offset(zone: str) -> int | None:
     """Return the minutes of `+hh:mm`, or None for any other text."""
     result = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", zone)
@@ -53,7 +42,7 @@ def zone_offset(zone: str) -> int | None:
     return -minutes if result[1] == "-" else minutes
 
 
-def from_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
+def from_utc(moment: CoreTime, zone: str) -> CoreTime | None:
     """Convert a moment from UTC to a zone."""
     place = _zone(zone)
     if place is None:
@@ -62,16 +51,10 @@ def from_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
         return add_micros(moment, place.utcoffset(None) // timedelta(microseconds=1))
     if not 1 <= moment.year <= 9998:
         return moment
-    local = _python_datetime(moment, UTC).astimezone(place)
-    return CalendarMoment(
-        local.year,
-        local.month,
-        local.day,
-        moment.micros % 1_000_000 + 1_000_000 * (local.hour * 3600 + local.minute * 60 + local.second),
-    )
+    return as_local(moment, place)
 
 
-def to_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
+def to_utc(moment: CoreTime, zone: str) -> CoreTime | None:
     """Convert a moment from a zone to UTC."""
     place = _zone(zone)
     if place is None:
@@ -80,7 +63,7 @@ def to_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
         return add_micros(moment, -place.utcoffset(None) // timedelta(microseconds=1))
     if not 1 <= moment.year <= 9998:
         return moment
-    local = _python_datetime(moment, place)
+    local = datetime(*moment[:7], tzinfo=place)
     before, after = _offset(local), _offset(local.replace(fold=1))
     return _gap_end(local, before, after) if before < after else add_micros(moment, -_offset(as_go(local)))
 
@@ -90,18 +73,13 @@ def _offset(local: datetime) -> int:
     return (local.utcoffset() or timedelta()) // timedelta(microseconds=1)
 
 
-def _gap_end(local: datetime, before: int, after: int) -> CalendarMoment:
+def _gap_end(local: datetime, before: int, after: int) -> CoreTime:
     """Return when clocks skipped a local time, in UTC (tidb pkg/types/core_time.go, AdjustedGoTime)."""
     early, late = (local.replace(tzinfo=UTC) - timedelta(microseconds=shift) for shift in (after, before))
     while late - early > timedelta(seconds=1):
         middle = early + (late - early) // 2
         early, late = (middle, late) if _offset(middle.astimezone(local.tzinfo)) == before else (early, middle)
-    clock = (late.hour * 3600 + late.minute * 60 + late.second) * SECOND
-    return CalendarMoment(late.year, late.month, late.day, clock)
-
-
-def _python_datetime(moment: CalendarMoment, zone: timezone | ZoneInfo) -> datetime:
-    return datetime(moment.year, moment.month, moment.day, tzinfo=zone) + timedelta(microseconds=moment.micros)
+    return CoreTime(*late.timetuple()[:6])
 
 
 @lru_cache(1 << 8)
@@ -180,8 +158,7 @@ def moment_of_duration(micros: int, today: str) -> str | None:
     """Convert a TIME to a moment of the day of the statement."""
     if not today:
         return None
-    days, clock = divmod(micros, DAY)
-    result = add_micros(CalendarMoment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * DAY + clock)
+    result = add_micros(parse_stored_moment(today[:10]), micros)
     return None if result is None else moment_text(result)
 
 
@@ -194,7 +171,7 @@ def duration_of_text(text: str) -> int:
 
 
 def convert_tz(text: str, source: str, target: str) -> str | None:
-    moment = parse_moment(text)
+    moment = parse_stored_moment(text)
     universal = None if has_zero(moment) else to_utc(moment, source)
     result = None if universal is None or not universal.year else from_utc(universal, target)
     return None if result is None else moment_text(result)
@@ -202,35 +179,30 @@ def convert_tz(text: str, source: str, target: str) -> str | None:
 
 def unix_timestamp(text: str, zone: str) -> int:
     """Return the microseconds since 1970; 0 outside of the range of TIMESTAMP."""
-    result = parse_moment(text)
+    result = parse_stored_moment(text)
     universal = None if has_zero(result) else to_utc(result, zone)
     if universal is None:
         return 0
     days = (datetime(max(universal.year, 1), universal.month, universal.day) - datetime(1970, 1, 1)).days
-    micros = days * DAY + universal.micros
+    micros = days * DAY + universal.clock
     return micros if 0 <= micros <= LAST_UNIX_TIME * 1_000_000 + 999_999 else 0
 
 
 def from_unixtime(micros: int, zone: str) -> str | None:
     if not 0 <= micros <= LAST_UNIX_TIME * 1_000_000 + 999_999:
         return None
-    result = add_micros(CalendarMoment(1970, 1, 1), micros)
+    result = add_micros(CoreTime(1970, 1, 1), micros)
     local = None if result is None else from_utc(result, zone)
     return None if local is None else moment_text(local)
 
 
-def parse_moment(text: str) -> CalendarMoment:
-    """Parse the text of a moment."""
-    clock = (int(text[11:13]) * 3600 + int(text[14:16]) * 60 + int(text[17:19])) * SECOND + int(text[20:26])
-    return CalendarMoment(int(text[:4]), int(text[5:7]), int(text[8:10]), clock)
-
-
-def date_text(moment: CalendarMoment) -> str:
+def date_text(moment: CoreTime) -> str:
     return f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
 
 
-def moment_text(moment: CalendarMoment, digits: int | None = 6) -> str:
-    return f"{date_text(moment)} {duration_text(moment.micros, digits)}"
+def moment_text(moment: CoreTime, digits: int | None = 6) -> str:
+    """Return the text with `digits` of a second; None for six unless they are 0."""
+    return f"{date_text(moment)} {duration_text(moment.clock, digits)}"
 
 
 def month_length(year: int, month: int) -> int:
@@ -249,26 +221,26 @@ def day_number(year: int, month: int, day: int) -> int:
     return days + year // 4 - ((year // 100 + 1) * 3) // 4 if year >= 0 else days
 
 
-def from_day_number(number: int) -> CalendarMoment | None:
+def from_day_number(number: int) -> CoreTime | None:
     """Return FROM_DAYS; None beyond the year 9999, zero before the year 1."""
     if number <= _DAYS_OF_YEAR_0 or number >= 3652500:
-        return CalendarMoment(0, 0, 0)
+        return CoreTime(0, 0, 0)
     day = number - _DAYS_OF_YEAR_0
     if day > date.max.toordinal():
         return None
-    return CalendarMoment(*date.fromordinal(day).timetuple()[:3])
+    return CoreTime(*date.fromordinal(day).timetuple()[:3])
 
 
 def days_in_year(year: int) -> int:
     return 366 if isleap(year) and year else 365
 
 
-def weekday_of(moment: CalendarMoment) -> int:
+def weekday_of(moment: CoreTime) -> int:
     """Return the day of the week; 0 is Sunday."""
     return (days_of(moment) + 6) % 7
 
 
-def week_number(moment: CalendarMoment, mode: int, with_year: bool = False) -> tuple[int, int]:
+def week_number(moment: CoreTime, mode: int, with_year: bool = False) -> tuple[int, int]:
     """Return the year and number of the week (MySQL's calc_week)."""
     mode &= 7
     monday, first = bool(mode & 1), bool(mode & 4)
@@ -293,26 +265,26 @@ def week_number(moment: CalendarMoment, mode: int, with_year: bool = False) -> t
     return year, since // 7 + 1
 
 
-def day_of_year(moment: CalendarMoment) -> int:
+def day_of_year(moment: CoreTime) -> int:
     return days_of(moment) - day_number(moment.year, 1, 1) + 1
 
 
-def has_zero(moment: CalendarMoment) -> bool:
+def has_zero(moment: CoreTime) -> bool:
     return not moment.month or not moment.day
 
 
-def check_date(moment: CalendarMoment, kind: str = "datetime") -> CalendarMoment:
+def check_date(moment: CoreTime, kind: str = "datetime") -> CoreTime:
     """Return the moment. Raises FunctionProblem 1292 if its month or day is 0."""
     if has_zero(moment):
         raise incorrect_moment(moment, kind)
     return moment
 
 
-def incorrect_moment(moment: CalendarMoment, kind: str) -> FunctionProblem:
+def incorrect_moment(moment: CoreTime, kind: str) -> FunctionProblem:
     return incorrect_value(date_text(moment) if kind == "date" else moment_text(moment, 0))
 
 
-def days_of(moment: CalendarMoment) -> int:
+def days_of(moment: CoreTime) -> int:
     return day_number(moment.year, moment.month, moment.day)
 
 
@@ -322,18 +294,18 @@ def clock_fields(micros: int) -> tuple[int, int, int, int]:
     return seconds // 3600, seconds // 60 % 60, seconds % 60, rest
 
 
-def add_micros(moment: CalendarMoment, micros: int) -> CalendarMoment | None:
+def add_micros(moment: CoreTime, micros: int) -> CoreTime | None:
     """Add microseconds; return None outside of the years 0 to 9999."""
-    days, clock = divmod(moment.micros + micros, DAY)
+    days, clock = divmod(moment.clock + micros, DAY)
     era, month = divmod(moment.year * 12 + moment.month - 1, 400 * 12)
     first = date(400 + month // 12, month % 12 + 1, 1).toordinal() - _YEAR_400
     eras, day = divmod(first + moment.day - 1 + days, _DAYS_OF_400_YEARS)
     result = date.fromordinal(_YEAR_400 + day)
     year = result.year + (era + eras - 1) * 400
-    return CalendarMoment(year, result.month, result.day, clock) if 0 <= year <= 9999 else None
+    return CoreTime(year, result.month, result.day).at_clock(clock) if 0 <= year <= 9999 else None
 
 
-def add_months(moment: CalendarMoment, months: int, cut: bool = True) -> CalendarMoment | None:
+def add_months(moment: CoreTime, months: int, cut: bool = True) -> CoreTime | None:
     """Add months. A day beyond the end of the month becomes its last day with `cut`, else a day of the next month."""
     total = moment.year * 12 + moment.month - 1 + months
     year, month = total // 12, total % 12 + 1
@@ -341,5 +313,5 @@ def add_months(moment: CalendarMoment, months: int, cut: bool = True) -> Calenda
         return None
     length = month_length(year, month)
     if moment.day <= length or cut:
-        return CalendarMoment(year, month, min(moment.day, length), moment.micros)
-    return add_micros(CalendarMoment(year, month, length, moment.micros), (moment.day - length) * DAY)
+        return moment._replace(year=year, month=month, day=min(moment.day, length))
+    return add_micros(moment._replace(year=year, month=month, day=length), (moment.day - length) * DAY)

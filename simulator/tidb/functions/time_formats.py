@@ -10,27 +10,24 @@ from typing import TypeAlias
 from simulator.tidb.errors import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.functions.time_conversions import (
     MONTHS,
-    SECOND,
     WEEKDAYS,
-    CalendarMoment,
     clock_fields,
     day_of_year,
     has_zero,
     moment_text,
     month_length,
-    parse_moment,
     week_number,
     weekday_of,
 )
+from simulator.tidb.values.moments import CoreTime, parse_stored_moment
 
 Clock: TypeAlias = tuple[int, int, int, int]
 """Hours, minutes, seconds and microseconds."""
 
 
 def date_format(text: str, pattern: str) -> str:
-    moment = parse_moment(text)
-    clock = clock_fields(moment.micros)
-    return "".join(literal or _date_letter(letter, moment, clock) for letter, literal in _pieces(pattern))
+    moment = parse_stored_moment(text)
+    return "".join(literal or _date_letter(letter, moment, moment[3:7]) for letter, literal in _pieces(pattern))
 
 
 def time_format(micros: int, pattern: str) -> str:
@@ -47,7 +44,7 @@ def _pieces(pattern: str) -> list[tuple[str, str]]:
     return re.findall(r"(?s)%(.?)|([^%]+)", pattern)
 
 
-def _date_letter(letter: str, moment: CalendarMoment, clock: Clock) -> str:
+def _date_letter(letter: str, moment: CoreTime, clock: Clock) -> str:
     if letter in _CLOCK_LETTERS:
         return _CLOCK_LETTERS[letter](*clock)
     return _DATE_LETTERS[letter](moment) if letter in _DATE_LETTERS else letter
@@ -71,7 +68,7 @@ _CLOCK_LETTERS: dict[str, Callable[[int, int, int, int], str]] = {
 }
 
 
-def _month(moment: CalendarMoment) -> str:
+def _month(moment: CoreTime) -> str:
     if not moment.month:
         raise FunctionProblem(1292, "Incorrect time value: '0'", "T")
     return MONTHS[moment.month - 1]
@@ -81,16 +78,16 @@ def _ordinal(day: int) -> str:
     return f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
 
 
-def _week(moment: CalendarMoment, mode: int) -> str:
+def _week(moment: CoreTime, mode: int) -> str:
     return "00" if has_zero(moment) else f"{week_number(moment, mode)[1]:02}"
 
 
-def _week_year(moment: CalendarMoment, mode: int) -> str:
+def _week_year(moment: CoreTime, mode: int) -> str:
     year = week_number(moment, mode, True)[0]
     return f"{year:04}" if year >= 0 else str(2**32 - 1)
 
 
-_DATE_LETTERS: dict[str, Callable[[CalendarMoment], str]] = {
+_DATE_LETTERS: dict[str, Callable[[CoreTime], str]] = {
     "Y": lambda moment: f"{moment.year:04}",
     "y": lambda moment: f"{moment.year:04}"[2:],
     "m": lambda moment: f"{moment.month:02}",
@@ -163,7 +160,7 @@ def str_to_date(text: str, pattern: str, kind: str, zeros: bool) -> str | int:
         result = _moment(reading)
     except ValueError:
         raise incorrect_value("0000-00-00 00:00:00") from None
-    value: str | int = result.micros
+    value: str | int = result.clock
     if kind != "time":
         if not zeros and (has_zero(result) or not result.year):
             shown = text if kind == "date" else moment_text(result, 0)
@@ -306,9 +303,9 @@ def _apply_am_pm(reading: _DateReader) -> None:
         reading.fields["hour"] = hour + 12
 
 
-def _moment(reading: _DateReader) -> CalendarMoment:
+def _moment(reading: _DateReader) -> CoreTime:
     """Return the moment of all fields. Raises ValueError for a day beyond the end of its month."""
     year, month, day, hour, minute, second, micros = reading.fields.values()
     if month and day > month_length(year, month):
         raise ValueError
-    return CalendarMoment(year, month, day, ((hour * 60 + minute) * 60 + second) * SECOND + micros)
+    return CoreTime(year, month, day, hour, minute, second, micros)

@@ -89,9 +89,7 @@ def text_duration(
         moment = None
     if moment is None or not in_range(moment, zero_in_date, any_day):
         return NO_DURATION
-    micros = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.micros
-    unit: int = 10 ** (6 - digits)
-    return ParsedDuration((micros + unit // 2) // unit * unit, False)
+    return ParsedDuration(round_micros(moment.clock, digits), False)
 
 
 def _matched(text: str, digits: int) -> ParsedDuration:

@@ -35,6 +35,18 @@ class CoreTime(NamedTuple):
     digits: int = 0
     """The number of fractional digits."""
 
+    @property
+    def clock(self) -> int:
+        """The microseconds since midnight."""
+        return ((self.hour * 60 + self.minute) * 60 + self.second) * 1_000_000 + self.micros
+
+    def at_clock(self, clock: int) -> CoreTime:
+        """Return the same day at so many microseconds since midnight."""
+        seconds, micros = divmod(clock, 1_000_000)
+        return self._replace(
+            hour=seconds // 3600, minute=seconds // 60 % 60, second=seconds % 60, micros=micros, digits=6
+        )
+
     def is_zero(self) -> bool:
         return not any(self[:7])
 
