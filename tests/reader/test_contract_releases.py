@@ -30,7 +30,8 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE
 from simulator.errors import EncodeError
 from simulator.reader.contract.destinations import KnownByTable
-from simulator.reader.contract.message_writer import MessageWriter, texts_like_null
+from simulator.reader.contract.message_writer import MessageWriter
+from simulator.reader.contract.null_texts import texts_like_null
 from simulator.reader.contract.stream_spec import releases_by_fidelity, stream_spec_of
 from simulator.reader.records import Record
 from simulator.releases import RELEASES, V8_5, Release, find

@@ -108,7 +108,7 @@ def test_statements_are_found_in_pieces(stream: tuple[Path, Path], monkeypatch: 
         read_in_process(sources[::-1], report)
 
     assert whole == reading.read_statements(places, "canal-json", from_the_last)
-    assert len(whole) > 3 and len(tasks) > 3
+    assert len(whole.statements) > 3 and len(tasks) > 3
 
 
 DAMAGE = ("lose", "repeat", "swap", "move")

@@ -247,7 +247,8 @@ class PartitionSummary:
     """The highest."""
 
     last_event: tuple[int, bool] = (NEVER, False)
-    """The highest commit-ts of a row or statement, and whether it is a statement that moves tables out of the topic."""
+    """The highest commit-ts of a row or statement, and whether it is a statement that moves tables out of the topic, or one
+    that does may have been held back by event filters."""
 
     headless: bool = False
     """Whether the recording starts in the middle, so that earlier records are missing."""

@@ -33,6 +33,7 @@ from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.contract.whole_messages import RowMessages, check_bootstraps, check_control_messages, sent_texts
 from simulator.reader.decode import LEAVING, is_sequential, protocol_of
 from simulator.reader.decode.avro import is_delete_time
+from simulator.reader.decode.row_images import is_rounded
 from simulator.reader.events import UNREADABLE, Layout
 from simulator.reader.records import TopicPartition
 from simulator.reader.truth_metadata import BroadcastDdl
@@ -286,15 +287,24 @@ class PartitionChecks:
             ts = events.ts[rows]
             summary.first_row = _lower(summary.first_row, int(ts.min()))
             summary.last_row = max(summary.last_row, int(ts.max()))
-            summary.last_event = max(summary.last_event, (summary.last_row, False))
+            summary.last_event = max(summary.last_event, (summary.last_row, self._may_be_left()))
         for at in events.at(DDL).tolist():
             kind = events.batch.column("type")[at].as_py()
-            summary.last_event = max(summary.last_event, (int(events.ts[at]), kind in LEAVES))
+            left = kind in LEAVES or self._may_be_left() and _name(events.statement(at)) in self.spec.held_back
+            summary.last_event = max(summary.last_event, (int(events.ts[at]), left))
+
+    def _may_be_left(self) -> bool:
+        """Return whether the tables of all rows so far may be dropped by statements that event filters hold back."""
+        return bool(self.spec.held_back) and self.spec.held_back.issuperset(self._names.names)
 
 
 MANY = 256
 """Batches whose watermarks are kept apart."""
 P = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _name(ddl: BroadcastDdl) -> str:
+    return f"{ddl.schema}.{ddl.table}"
 
 
 def _lower(known: int, ts: int) -> int:
@@ -307,9 +317,10 @@ def _first_of_each(events: EventArrays) -> Ints:
 
 def _hashes(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints, bool]:
     """Return a hash of each row and whether it identifies the row: by its handle, or by all its values."""
-    names = handle_key(alike.table)
-    number = _number(alike.name)
-    alone = bool(names) and set(names) <= set(alike.layout.names)
+    names, layout = handle_key(alike.table), alike.layout
+    number, kinds = _number(alike.name), dict(zip(layout.names, layout.types, strict=True))
+    keys = [column for column in alike.table.columns if column.name in names]
+    alone = bool(names) and set(names) <= set(kinds) and not any(is_rounded(kinds[each.name], each) for each in keys)
     if alone:
         cells = [alike.cells[name] for name in names]
         if events.exact[rows[alike.at]].all():

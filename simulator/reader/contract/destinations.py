@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
+from simulator.reader.contract.null_texts import texts_like_null
 from simulator.reader.decode import LOST
 from simulator.reader.decode.row_images import MEMBERS, connect_cells, is_connect, value_text
 from simulator.reader.events import UNKNOWN_CELL, Layout
@@ -130,7 +131,9 @@ class ChangefeedRoutes:
         routes = self._rules.routes
         targets = ((routes.target(table.schema, table.name), (table.schema, table.name)) for table in tables)
         self._upstream = dict(targets) if routes.rules else None
+        self._options = changefeed.codec
         self._known = KnownByTable[tuple[Table, Route] | None]()
+        self._likes = KnownByTable[Mapping[str, str]]()
 
     def upstream_table(self, sent: Table) -> Table | None:
         """Return the table in TiDB; None if table routing may have given its name to another one."""
@@ -142,7 +145,7 @@ class ChangefeedRoutes:
     def destination(self, sent: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
         """Return the destinations of rows, as `Destination` does."""
         found = self._route(sent)
-        return SEVERAL if found is None else _destinations(*found, dispatch_rows)
+        return SEVERAL if found is None else _destinations(*found, dispatch_rows, self._texts_like_null)
 
     def layout_destination(self, table: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
         """Return the destinations of rows of a table that is known from its layout only (`decode.row_images`). One that
@@ -156,7 +159,7 @@ class ChangefeedRoutes:
         if rule.index:
             return f"its rows are dispatched by index {rule.index}, and its definition is not known"
         try:
-            return _destinations(table, route(self._rules, table), dispatch_rows)
+            return _destinations(table, route(self._rules, table), dispatch_rows, self._texts_like_null)
         except UserError as error:
             return f"its definition is not known: {error}"
 
@@ -195,13 +198,18 @@ class ChangefeedRoutes:
 
         return self._known.of(sent, find)
 
+    def _texts_like_null(self, table: Table) -> Mapping[str, str]:
+        return self._likes.of(table, lambda table: texts_like_null(table, self._options, self._release))
+
     def _needs_names_alone(self) -> bool:
         """Return whether `default` needs only the table's name."""
         default = self._release.default_dispatcher
         return default in DISPATCHERS or default == "old-value" and self._rules.enable_old_value
 
 
-def _destinations(table: Table, to: Route, dispatch_rows: DispatchRows) -> RowDestinations | str:
+def _destinations(
+    table: Table, to: Route, dispatch_rows: DispatchRows, likes: Callable[[Table], Mapping[str, str]]
+) -> RowDestinations | str:
     columns = {column.name: column for column in table.columns}
     inexact = ~dispatch_rows.exact if to.groups_by == "commit_ts" else None
     if inexact is not None and inexact.all():
@@ -215,6 +223,9 @@ def _destinations(table: Table, to: Route, dispatch_rows: DispatchRows) -> RowDe
         if column_texts is None:
             return f"its messages do not have column {name}, by which its rows are dispatched"
         texts[name], unknown = column_texts
+        if (pattern := likes(table).get(name)) is not None:
+            matches = pc.fill_null(pc.match_substring_regex(texts[name], pattern), True)
+            unknown = unknown | matches.to_numpy(zero_copy_only=False)
         if unknown.any():
             unknown_rows = unknown if unknown_rows is None else unknown_rows | unknown
     # TIMESTAMPs are in the zone already

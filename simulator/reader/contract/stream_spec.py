@@ -21,6 +21,7 @@ from simulator.reader.contract.destinations import (
     order_by_table,
 )
 from simulator.reader.contract.message_writer import MessageWriter
+from simulator.reader.events import TableSchemas
 from simulator.reader.truth_metadata import ExpectedStatement
 from simulator.releases import RELEASES, V8_5, Release
 from simulator.sinks.external_storage import read_claim_check
@@ -111,7 +112,10 @@ class StreamSpec:
     """When statements were, sent or not, ascending; None if nobody tells. Ids of tables may be others after each."""
 
     held_back: frozenset[str] = frozenset()
-    """Tables (`db.table`) of which event filters may hold back statements, which are not in `statement_times` then."""
+    """Tables (`db.table`) of which event filters may hold back statements, which `statement_times` may not have then."""
+
+    renamed: Mapping[str, TableSchemas] = field(default_factory=dict)
+    """Topic → the table schemas that a RENAME tells there, of rows that may be in another topic."""
 
     orders: OrderScope = order_by_table
     grown: PartitionCountSpans = field(default_factory=dict)
@@ -242,6 +246,7 @@ def loosest(*fidelities: Fidelity) -> Fidelity:
         names_operations=all(each.names_operations for each in fidelities),
         nulls=frozenset().union(*(each.nulls for each in fidelities)),
         old_nulls=frozenset().union(*(each.old_nulls for each in fidelities)),
+        null_word=any(each.null_word for each in fidelities),
         null_is_default=any(each.null_is_default for each in fidelities),
         whole_seconds=any(each.whole_seconds for each in fidelities),
     )

@@ -25,6 +25,7 @@ from simulator.reader.events import LOST, UNKNOWN_CELL, Layout, Value
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.mounter import has_zone, old_cells, to_local
+from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import INTERNAL_COLUMNS, Column, Table, visible_columns
 from simulator.tidb.model.types import TYPES, ColumnType, exceeds_int64, family, is_binary
 
@@ -118,6 +119,12 @@ MICROS = 1_000_000
 def is_connect(kind: int | str) -> bool:
     """Whether a column's type in messages is one of Kafka Connect."""
     return str(kind).startswith(CONNECT)
+
+
+def is_rounded(kind: int | str, column: Column) -> bool:
+    """Whether messages may have one number for several values of a column, given its type there: a float for DECIMALs."""
+    type = column.type
+    return is_connect(kind) and kind not in EXACT_DECIMALS and family(type) == "decimal" and type.length > EXACT_DIGITS
 
 
 def connect_cells(cells: pa.Array, column: Column, kind: int | str, time_zone: str) -> pa.Array:
@@ -219,6 +226,10 @@ ZERO_TEXTS: Mapping[str, str] = {
 """By families of types (`Fidelity.nulls`), the texts of values that may be sent as NULL."""
 
 
+STRINGS = ("string", "text")
+"""The families of which the text `null` may be sent as NULL (`Fidelity.null_word`)."""
+
+
 def with_nulls(images: pa.Array, names: Sequence[str], like_null: Mapping[str, str]) -> pa.Array:
     """Return images (binary, null for no row) whose cells in some columns are NULL if their text matches the regular
     expression of the column."""
@@ -260,7 +271,7 @@ def row_images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fid
     """Return the images before and after of rows (EVENT_SCHEMA) of a layout: TiDB text of the table's visible columns.
 
     A cell is 0xFD if the message does not contain it, or contains a text that may stand for several values; NULL stays,
-    where it stands for one of ZERO_TEXTS, too. An old NULL of an UPDATE is unknown if that of a changed column would be.
+    where it stands for one of ZERO_TEXTS, too, but not in the handle key. An old NULL of an UPDATE is unknown if that of a changed column would be.
     Raises UserError for a column that the table lacks, and for a number that is no member of its ENUM or SET;
     NotSimulatedError for TiDB's columns of tables with SOFTDELETE, of which TiCDC's CREATE TABLE does not tell.
     """
@@ -284,7 +295,7 @@ def _image(
     places = {name: place for place, name in enumerate(layout.names)}
     binary_columns = dict(zip(layout.names, layout.binary, strict=True))
     kinds = dict(zip(layout.names, layout.types, strict=True))
-    connect = {name: is_connect(kind) for name, kind in kinds.items()}
+    connect, keys = {name: is_connect(kind) for name, kind in kinds.items()}, handle_key(table)
     stays = tuple(column.name for column in columns) == layout.names and not any(
         connect[column.name] or _needs_conversion(column, binary_columns[column.name], fidelity) for column in columns
     )
@@ -305,6 +316,7 @@ def _image(
                 column,
                 fidelity,
                 updated,
+                column.name in keys,
             )
             for column in columns
         ]
@@ -318,6 +330,8 @@ def _needs_conversion(column: Column, as_bytes: bool, fidelity: Fidelity) -> boo
         (column.type.name in MEMBERS and not fidelity.member_names)
         or as_bytes != is_binary(column.type)
         or kind in fidelity.nulls | fidelity.old_nulls
+        or fidelity.null_word
+        and kind in STRINGS
         or _loses_seconds(column, fidelity)
     )
 
@@ -338,9 +352,12 @@ def _texts(cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity) 
     return cells
 
 
-def _with_nulls(cells: pa.Array, column: Column, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]) -> pa.Array:
+def _with_nulls(
+    cells: pa.Array, column: Column, fidelity: Fidelity, old: np.typing.NDArray[np.bool_], is_key: bool
+) -> pa.Array:
     kind, unknown = family(column.type), pa.scalar(UNKNOWN_CELL)
-    if kind in fidelity.nulls and kind not in ZERO_TEXTS:
+    is_like_null = kind in fidelity.nulls or fidelity.null_word and kind in STRINGS
+    if is_like_null and (is_key or kind not in ZERO_TEXTS):
         return pc.fill_null(cells, unknown)
     if kind in fidelity.old_nulls - fidelity.nulls:
         return pc.if_else(pc.and_(pc.is_null(cells), pa.array(old)), unknown, cells)

@@ -17,7 +17,7 @@ A row change gives one image pair; an UPDATE that changes the handle key gives t
     commit_ts        TSO; BEGIN and END for rows of a snapshot before and after the stream
     rank             order at one commit_ts: 0 a row that disappears, 1 one that changes, 2 one that appears
     partition_index  index of the Kafka partition, -1 for a snapshot
-    sequence         order at one commit_ts and rank: the offset, or the row id in a table without a handle key
+    sequence         order at one commit_ts and rank: the place in the partition, or the row id in a table without a handle key
     offset           of the record, -1 for a snapshot
     exact            whether commit_ts is the TSO itself
     old_check        how the old image is checked: STRICT, ANY (the old row is unknown), or SAME (it may equal the new)

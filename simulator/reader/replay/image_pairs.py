@@ -71,6 +71,8 @@ UNKNOWN_ROW = "it has no handle key, and messages do not tell its rows wholly"
 SPREAD = "its changes of one row may be in several partitions, and DELETEs do not tell their commit-ts"
 HIDES_UPDATES = "it has no handle key, and messages do not tell UPDATEs from INSERTs"
 
+NUMBER_BITS = 20  # of an event in its message
+
 Images = Callable[[pa.RecordBatch, Layout, Table, Fidelity], tuple[pa.Array, pa.Array]]
 """Converts rows (EVENT_SCHEMA) of one layout to their images before and after, as TiDB text in the table's column
 order."""
@@ -327,7 +329,7 @@ class ImagePairBuilder:
             "exact": exact,
             "partition_index": pa.repeat(pa.scalar(partition_index, pa.int32()), len(rows)),
             "old_check": self._old_checks(rows, doubtful, table),
-            "sequence": rows.column("offset"),
+            "sequence": pa.array((ints(rows, "offset") << NUMBER_BITS) + ints(rows, "number")),
             "dropped_at": pa.repeat(pa.scalar(NEVER, pa.int64()), len(rows)),
         }
 

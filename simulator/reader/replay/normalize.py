@@ -244,14 +244,15 @@ def convert_to_last(history: TableHistory, definition: int, images: pa.Array, la
 
 def nulls_as_one(images: pa.Array, history: TableHistory, like_null: LikeNull, last: int | None = None) -> pa.Array:
     """Return images of the last definition of a table, or of that at index `last`, with NULL in place of what any of its
-    definitions does not distinguish from NULL."""
+    definitions does not distinguish from NULL, but for the handle key."""
     texts: dict[str, set[str]] = {}
     for definition in history.definitions:
         for name, text in like_null(definition.table).items():
             texts.setdefault(name, set()).add(text)
     table = history.table if last is None else history.definitions[last].table
-    names = [column.name for column in visible_columns(table)]
-    return with_nulls(images, names, {name: "|".join(sorted(each)) for name, each in texts.items()})
+    names, keys = [column.name for column in visible_columns(table)], handle_key(table)
+    patterns = {name: "|".join(sorted(each)) for name, each in texts.items() if name not in keys}
+    return with_nulls(images, names, patterns)
 
 
 def row_handles(table: Table, images: pa.Array) -> pa.Array:

@@ -104,6 +104,14 @@ def renames(sent: StreamStatement) -> list[tuple[Name, Name]]:
     return [((old.schema, old.name), (new.schema, new.name)) for job in jobs for old, new in job.renames]
 
 
+def exchanged_tables(sent: StreamStatement) -> Iterator[Name]:
+    """Yield the tables between which EXCHANGE PARTITION moves rows."""
+    for job in statement_jobs(sent):
+        if job.exchanged_table:
+            yield job.schema, job.table
+            yield job.exchanged_table.schema, job.exchanged_table.name
+
+
 @lru_cache(4096)
 def statement_jobs(sent: StreamStatement) -> Sequence[Job]:
     """Return the jobs of a statement, as far as its text determines them."""

@@ -178,7 +178,9 @@ def _excuses(
         yield untold.bare_deletes(stream.spec)
     told = () if truth is None else truth.statements
     known = (StreamStatement(*each.statement, None, each.modes) for each in told)
-    yield from untold.old_names(origin, [*stream.statements, *known])
+    statements = [*stream.statements, *known]
+    yield from untold.old_names(origin, statements)
+    yield from untold.shared_schemas(origin, statements)
     yield from untold.mistaken_columns(origin, tables)
     yield from untold.moved_rows(stream.spec, tables)
 
@@ -271,7 +273,9 @@ def _with_whole_partitions(
 
 
 def _tells_images(fidelity: Fidelity) -> bool:
-    return fidelity.old_values and not (fidelity.nulls or fidelity.old_nulls or fidelity.whole_seconds)
+    return fidelity.old_values and not (
+        fidelity.nulls or fidelity.old_nulls or fidelity.null_word or fidelity.whole_seconds
+    )
 
 
 def _read_grown_topics(

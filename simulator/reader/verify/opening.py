@@ -17,15 +17,16 @@ from simulator.reader.contract.stream_spec import (
     spec_of_any_release,
     stream_spec_of,
 )
-from simulator.reader.decode import DECODERS, is_sequential
+from simulator.reader.decode import DECODERS, is_sequential, schema_memory
 from simulator.reader.decode.row_images import ImagesOfReleases
+from simulator.reader.events import TableSchemas
 from simulator.reader.partitions import StreamPartition, partitions, storage_partitions
 from simulator.reader.records import TopicPartition, source_schemas
 from simulator.reader.replay import ImagePairSource
 from simulator.reader.replay.normalize import LikeNull
 from simulator.reader.replay.outcome import table_knowledge
 from simulator.reader.replay.states import RowsInMessages, snapshot_sources, state_table_numbers
-from simulator.reader.replay.stream_statements import StreamStatement, renames
+from simulator.reader.replay.stream_statements import StreamStatement, exchanged_tables, renames
 from simulator.reader.replay.table_timeline import TableTimeline
 from simulator.reader.storage import is_storage
 from simulator.reader.storage.directory import open_directory
@@ -200,19 +201,20 @@ def _opened(
     whole: TableTimeline | None = None
     if truth is None:
         read = engine_of(options.master, records.size).read
-        sent = reading.read_statements(records.partitions, origin.protocol, read, records.schemas)
+        told_in_stream = reading.read_statements(records.partitions, origin.protocol, read, records.schemas)
+        sent, renamed = told_in_stream.statements, told_in_stream.renamed
     else:
         told = [
             (each.is_sent, StreamStatement(*each.statement, each.table_after, each.modes)) for each in truth.statements
         ]
-        sent = [statement for _, statement in told]
+        sent, renamed = [statement for _, statement in told], _told_by_renames(truth, origin.protocol)
         if is_sequential(origin.protocol):  # nothing tells when its rows were
             whole = states.timeline(sent)
             any_time = _definitions_by_name(whole)
-            moved = {
-                object_key(*name) for is_sent, each in told if not is_sent for pair in renames(each) for name in pair
-            }
-            states = replace(states, definitions=None, emptied=states.emptied | moved)
+            untold_ones = [statement for is_sent, statement in told if not is_sent]
+            moved = {name for each in untold_ones for pair in renames(each) for name in pair}
+            moved.update(name for each in untold_ones for name in exchanged_tables(each))
+            states = replace(states, definitions=None, emptied=states.emptied | {object_key(*name) for name in moved})
             sent = [statement for is_sent, statement in told if is_sent]
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(records, truth))
@@ -232,9 +234,10 @@ def _opened(
             any_time=any_time,
             by_layout=UNTIMED if any_time else spec.by_layout,
             schemas=records.schemas,
+            renamed=renamed,
             statements=_sent_statements(truth, origin),
             statement_times=None if truth is None else tuple(sorted({each.commit_ts for each in truth.statements})),
-            held_back=frozenset(filter(untold.filter_check(origin), names)),
+            held_back=frozenset(filter(untold.statements_held_back(origin), names)),
         ),
         writer,
         writer.like_null,
@@ -242,6 +245,17 @@ def _opened(
         records.size,
         whole,
     )
+
+
+def _told_by_renames(truth: Truth, protocol: str) -> Mapping[str, TableSchemas]:
+    """Return the table schemas that the RENAMEs of a truth tell, by their topic."""
+    memory = schema_memory(protocol)
+    found: dict[str, TableSchemas] = {}
+    for each in truth.statements if memory is not None else ():
+        if each.is_sent and renames(StreamStatement(*each.statement, None, each.modes)):
+            assert memory is not None
+            found.setdefault(each.topic, {}).update(memory.told(None, each.value.encode("utf-8", "surrogateescape")))
+    return found
 
 
 def _definitions_by_name(timeline: TableTimeline) -> dict[Name, tuple[Table, ...]]:

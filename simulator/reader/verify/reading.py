@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.channel import DriverAddress
-from simulator.columns.change_frame import WATERMARK
+from simulator.columns.change_frame import DDL, WATERMARK, ints
 from simulator.engines.tasks.progress import report_reading
 from simulator.limits import counted
 from simulator.reader.contract import SHOW, CheckedPiece, PartitionSummary, joined_pieces
@@ -28,12 +28,13 @@ from simulator.reader.contract.checks import PartitionChecks
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.decode import is_sequential, schema_memory
 from simulator.reader.decode.batches import StreamDecoder, possible_statements
-from simulator.reader.events import RECORD_SCHEMA, Layout, record_batch
+from simulator.reader.decode.decoder import SchemaMemory
+from simulator.reader.events import RECORD_SCHEMA, Layout, TableSchemas, record_batch
 from simulator.reader.partitions import StreamPartition, cut_partition, split_batch
 from simulator.reader.records import TopicPartition
 from simulator.reader.replay import ImagePairSource, Report, SkippedChanges
 from simulator.reader.replay.image_pairs import ImagePairBuilder
-from simulator.reader.replay.stream_statements import StreamStatement, statements_in_order, stream_statements
+from simulator.reader.replay.stream_statements import StreamStatement, renames, statements_in_order, stream_statements
 from simulator.reader.storage.table_events import TableEvents, TableFiles
 from simulator.reader.verify.options import Reader
 from simulator.sinks.records import Record
@@ -100,42 +101,72 @@ def first_records(partitions: Iterable[StreamPartition]) -> Iterator[Record]:
                 yield Record(*partition.place, row["offset"], row["timestamp"], row["key"], row["value"])
 
 
+@dataclass(frozen=True)
+class ReadStatements:
+    statements: list[StreamStatement] = field(default_factory=list)
+    """In the order of commit-ts."""
+
+    renamed: Mapping[str, TableSchemas] = field(default_factory=dict)
+    """Topic → the table schemas that a RENAME tells there, in protocols that have some."""
+
+
 def read_statements(
     partitions: Iterable[StreamPartition],
     protocol: str,
     reader: Reader,
     schemas: Mapping[int, str] = MappingProxyType({}),
-) -> list[StreamStatement]:
-    """Return all statements of a stream in the order of commit-ts. Each topic has all its statements in partition 0.
-    `schemas` are those of a registry.
+) -> ReadStatements:
+    """Return all statements of a stream. Each topic has all its statements in partition 0. `schemas` are those of a
+    registry.
 
     Those of files with one commit-ts, which are renames, are in the order of `StorageDirectory.files`.
     """
     partitions = list(partitions)
     if partitions and isinstance(files := partitions[0].source, TableFiles):
-        return stream_statements(TableFiles(files.directory, files.directory.files).statements())
+        return ReadStatements(stream_statements(TableFiles(files.directory, files.directory.files).statements()))
     pieces = [
         piece
         for partition in partitions
         if partition.partition == 0
         for piece in (cut_partition(partition, PIECE) if _each_alone(protocol) else [partition])
     ]
-    found: dict[int, list[StreamStatement]] = {}
+    found: dict[int, ReadStatements] = {}
     reader(
         [partial(_report_statements, number, piece, protocol, schemas) for number, piece in enumerate(pieces)],
-        lambda value: found.update([cast("tuple[int, list[StreamStatement]]", value)]),
+        lambda value: found.update([cast("tuple[int, ReadStatements]", value)]),
     )
-    return statements_in_order(statement for number in sorted(found) for statement in found[number])
+    every = [found[number] for number in sorted(found)]
+    renamed: dict[str, TableSchemas] = {}
+    for topic, told in (item for each in every for item in each.renamed.items()):
+        renamed.setdefault(topic, {}).update(told)
+    return ReadStatements(statements_in_order(each for part in every for each in part.statements), renamed)
 
 
 def _report_statements(
     number: int, partition: StreamPartition, protocol: str, schemas: Mapping[int, str], report: Report
 ) -> Iterator[pa.RecordBatch]:
     """Report a number and the statements of a partition, or of a piece of it."""
-    decoding = StreamDecoder(protocol, schemas=schemas)
-    records = (possible_statements(records, protocol) for records in partition.batches())
-    report((number, stream_statements(map(decoding.decoded, records))))
+    decoding, memory = StreamDecoder(protocol, schemas=schemas), schema_memory(protocol)
+    found: list[StreamStatement] = []
+    told: TableSchemas = {}
+    for records in (possible_statements(records, protocol) for records in partition.batches()):
+        events = decoding.decoded(records)
+        found += stream_statements([events])
+        if memory is not None:
+            told |= _told_by_renames(memory, records, events)
+    report((number, ReadStatements(statements_in_order(found), {partition.topic: told} if told else {})))
     yield from ()
+
+
+def _told_by_renames(memory: SchemaMemory, records: pa.RecordBatch, events: pa.RecordBatch) -> TableSchemas:
+    """Return the table schemas that the RENAMEs among events tell, given the records that they were decoded from."""
+    told: TableSchemas = {}
+    offsets = records.column("offset").to_pylist()
+    for place in np.flatnonzero(ints(events, "kind") == DDL).tolist():
+        row = {name: events.column(name)[place].as_py() for name in ("commit_ts", "schema", "text", "offset")}
+        if renames(StreamStatement(row["commit_ts"], row["schema"] or "", row["text"])):
+            told |= memory.told(None, records.column("value")[offsets.index(row["offset"])].as_py())
+    return told
 
 
 def _each_alone(protocol: str) -> bool:
@@ -188,7 +219,10 @@ def _begun(piece: Piece, settings: ReadSettings) -> tuple[PartitionChecks, bytes
 
 def _new(piece: Piece, settings: ReadSettings) -> tuple[PartitionChecks, StreamDecoder]:
     spec = settings.spec
-    decoding = StreamDecoder(spec.protocol, spec.stored, schemas=spec.schemas, tables=spec.all_tables)
+    told: TableSchemas = {}
+    for topic, schemas in spec.renamed.items():  # rows go to the topic of the new name, RENAME to that of the old one
+        told |= schemas if topic != piece.partition.topic else {}
+    decoding = StreamDecoder(spec.protocol, spec.stored, told, spec.schemas, spec.all_tables)
     return PartitionChecks(piece.partition.place, spec, settings.show), decoding
 
 

@@ -13,7 +13,7 @@ from simulator.reader.contract import Violations
 from simulator.reader.contract.stream_spec import UNKNOWN_RELEASE, StreamSpec
 from simulator.reader.replay.outcome import ReplayOutcome
 from simulator.reader.replay.states import state_table_numbers
-from simulator.reader.replay.stream_statements import StreamStatement, renames
+from simulator.reader.replay.stream_statements import StreamStatement, exchanged_tables, renames
 from simulator.reader.replay.table_timeline import TableTimeline
 from simulator.reader.verify.comparison import split_name
 from simulator.reader.verify.origin import StreamOrigin
@@ -21,7 +21,8 @@ from simulator.reader.verify.verification import NotChecked, Verification
 from simulator.releases import Release
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.codecs import CODECS
-from simulator.ticdc.filters.event_filters import event_filters
+from simulator.ticdc.dispatch import router, topic_of
+from simulator.ticdc.filters.event_filters import ALL_DML, ROW_KINDS, event_filters
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import Key, object_key
@@ -141,6 +142,14 @@ def _is_among(keys: Collection[Key]) -> OfTable:
     return lambda table: object_key(*split_name(table)) in keys
 
 
+def statements_held_back(origin: StreamOrigin) -> OfTable:
+    """Return whether the known event filters may drop statements on a table."""
+    changefeed = origin.changefeed
+    rules = event_filters(changefeed.event_filters, origin.release, changefeed.case_sensitive).rules
+    matchers = [rule.matcher for rule in rules if rule.sql or rule.types - {ALL_DML, *ROW_KINDS}]
+    return lambda table: any(matcher.match(*split_name(table)) for matcher in matchers)
+
+
 def held_back(origin: StreamOrigin) -> Iterator[Excuse]:
     """Yield what event filters leave open: those of the changefeed, or those that it may have."""
     yield Excuse(CHANGES, filter_check(origin), HELD_BACK)
@@ -209,6 +218,25 @@ def old_names(origin: StreamOrigin, statements: Iterable[StreamStatement]) -> It
             CHANGES | ENDS | MESSAGES | SUMS,
             _is_among(renamed),
             "a renamed table, whose rows may have its old name, as TiCDC registers no schema after RENAME TABLE",
+        )
+
+
+def shared_schemas(origin: StreamOrigin, statements: Iterable[StreamStatement]) -> Iterator[Excuse]:
+    """Yield what is open as rows may be under the name of another table, whose schema they are sent with."""
+    if not CODECS[origin.protocol].shares_schemas:
+        return
+    rules = router(origin.changefeed, origin.release)
+    changed: dict[tuple[int, str], set[Key]] = {}
+    for each in statements:
+        for name in (*(new for _, new in renames(each)), *exchanged_tables(each)):
+            changed.setdefault((each.ts, topic_of(rules, *name)), set()).add(object_key(*name))
+    several = {key for keys in changed.values() if len(keys) > 1 for key in keys}
+    if several:
+        yield Excuse(
+            CHANGES | ENDS | MESSAGES | SUMS,
+            _is_among(several),
+            "a statement gave several tables of one topic the same schema version, and TiCDC writes the rows of all of "
+            "them with the schema of one: a topic for each table, {schema}_{table}, keeps them apart",
         )
 
 

@@ -128,6 +128,9 @@ class Fidelity:
     old_nulls: frozenset[str] = frozenset()
     """The same for old values that an UPDATE changed."""
 
+    null_word: bool = False
+    """Whether the text `null` is sent as NULL."""
+
     null_is_default: bool = False
     """Whether NULL is sent as the column's default."""
 
@@ -216,6 +219,10 @@ class Codec:
 
     keeps_old_names: Callable[[Release], bool] = lambda release: False
     """Whether rows are under the name that their table had before RENAME TABLE, until its columns change."""
+
+    shares_schemas: bool = False
+    """Whether tables of one topic that have one schema version, as by one statement, are sent with the schema of the
+    first."""
 
     sizes: Callable[[CodecOptions, Release], SizeRules]
     topic_limit: Callable[[Release], str] = lambda release: release.topic_limit

@@ -244,6 +244,7 @@ AVRO = Codec(
     is_binary=lambda options: True,
     sends_ddl=sends_ddl,
     keeps_old_names=lambda release: release.avro_keeps_version,
+    shares_schemas=True,
     has_bare_deletes=lambda release: release.avro_key == "primary",
     watermark=watermark,
     broadcasts_ddl=lambda release: True,

@@ -371,11 +371,12 @@ def _topic_limit(release: Release) -> str:
 def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
     nulls = ZERO_FAMILIES if release.canal_zero_null else frozenset()
     if release.canal_text_null:
-        nulls |= {"string", "text", "json"}
+        nulls |= {"json"}
     return Fidelity(
         old_values=options.enable_old_value or not release.update_without_old_value,
         nulls=nulls,
         old_nulls=nulls,
+        null_word=release.canal_text_null,
         whole_seconds=release.canal_whole_seconds,
         milliseconds=not canal_options(options, release).enable_tidb_extension,
     )
