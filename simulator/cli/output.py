@@ -61,3 +61,10 @@ def warn(lines: Iterable[str]) -> None:
         from simulator.cli.terminal import Terminal  # importing rich is slow, and most commands have no warnings
 
         Terminal(stderr=True).warn(told)
+
+
+def without_pandas() -> None:
+    """Keep pyarrow from importing pandas; called before a command's imports."""
+    from simulator import columns
+
+    columns.without_pandas()
