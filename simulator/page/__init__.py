@@ -28,7 +28,8 @@ from simulator.files import parse_toml
 from simulator.openapi.go_json import BodyError, parse
 from simulator.openapi.replica_config import masked, masked_uri
 from simulator.page.messages import Decoded, Feed, answer_members, compare_feeds, message_members, reasons
-from simulator.page.tidbs import PageTidb, PageTidbs, is_playable, open_shipped, open_text, scenario, story
+from simulator.page.scripts import is_playable, open_shipped, open_text, scenario, story
+from simulator.page.tidbs import PageTidb, PageTidbs
 from simulator.releases.behaviour import EVERY
 from simulator.run.scenario import find_shipped, shipped
 from simulator.settings import DURATION

@@ -8,7 +8,7 @@ import pytest
 
 from simulator import releases
 from simulator.errors import UserError
-from simulator.page.tidbs import Executed, is_playable, open_shipped, open_text, scenario, story
+from simulator.page.scripts import Executed, is_playable, open_shipped, open_text, scenario, story
 from simulator.run.scenario import find_shipped, load, shipped
 from simulator.run.steps.fault import FaultStep
 from simulator.run.steps.kind import WaitStep
