@@ -131,7 +131,6 @@ QUOTED = "CREATE TABLE `a``b` (id INT PRIMARY KEY)"
 PLAIN = "CREATE TABLE t (id INT PRIMARY KEY)"
 UNDER_MODE = "SET sql_mode = 'REAL_AS_FLOAT'; CREATE TABLE a (r REAL PRIMARY KEY)"
 EXCHANGED = "ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION"
-TWO_CREATED = "CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY)"
 
 
 def statement(text: str, given: str = PLAIN, uri: str = OPEN) -> tuple[ReleaseExample, ...]:
@@ -167,14 +166,14 @@ TEXTS: Examples = {
     "ddl_text_ttl_off": statement("CREATE TABLE a (id INT PRIMARY KEY, d DATETIME) TTL = d + INTERVAL 1 DAY"),
     "ddl_text_charset": statement("SET NAMES utf8; CREATE TABLE a (id INT PRIMARY KEY, s VARCHAR(9) DEFAULT 'x')"),
     "ddl_text_mode": (ReleaseExample(UNDER_MODE), ReleaseExample(UNDER_MODE, config='sql-mode = "REAL_AS_FLOAT"')),
-    "ddl_text_joined": (ReleaseExample("CREATE TABLE a (id INT PRIMARY KEY)", job_text=TWO_CREATED),),
+    "ddl_text_joined": (ReleaseExample("CREATE TABLE a (id INT PRIMARY KEY)", job_text=TWO),),
     "rebuilds_drop": statement("DROP TABLE IF EXISTS t"),
     "splits_renames": statement("RENAME TABLE a TO c, b TO d", TWO),
     "renames_in_lower_case": statement("RENAME TABLE Shop.a TO Shop.c, Shop.b TO Shop.d", SHOPS),
     "rebuilds_exchange": statement("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", PARTITIONED.format("p")),
     "ddl_text_default_parentheses": statement("CREATE TABLE d (id INT PRIMARY KEY, a VARCHAR(40) DEFAULT (UUID()))"),
     "exchange_keeps_validation": statement(EXCHANGED, PARTITIONED.format("p")),
-    "create_tables_code": (ReleaseExample(TWO_CREATED, job_text=TWO_CREATED),),
+    "create_tables_code": (ReleaseExample(TWO, job_text=TWO),),
     "keeps_statement_end": statement("RENAME TABLE a TO c, b TO d", TWO),
     "escapes_rebuilt_names": statement("DROP TABLE `a``b`", QUOTED),
     "restores_rebuilt": (*statement("DROP TABLE `a``b`", QUOTED),),

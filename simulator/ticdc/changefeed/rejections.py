@@ -93,17 +93,17 @@ def _dispatchers(settings: ChangefeedSettings) -> None:
             if option_names.TABLE_ROUTES <= settings.release.options:
                 names += ["target-schema", "target-table"]
             shown = " ".join(_go(rule.get(name, [] if name in ("matcher", "columns") else "")) for name in names)
-            raise _sink(f"dispatcher and partition cannot be configured both for rule:&{{{shown}}}")
+            raise storage.sink_error(f"dispatcher and partition cannot be configured both for rule:&{{{shown}}}")
 
 
 def _encoder_and_storage(settings: ChangefeedSettings) -> None:
     concurrency = settings.file_value("sink", "encoder-concurrency")
     if isinstance(concurrency, int) and concurrency < 0:
-        raise _sink(f"encoder-concurrency should greater than 0, but got {concurrency}")
+        raise storage.sink_error(f"encoder-concurrency should greater than 0, but got {concurrency}")
     protocol = protocols.protocol_or_none(settings)
     refusal = protocol and protocol.refusals.get("sink.delete-only-output-handle-key-columns")
     if refusal and settings.file_value("sink", "delete-only-output-handle-key-columns"):
-        raise _sink(refusal)
+        raise storage.sink_error(refusal)
     if storage.is_storage(settings):
         storage.check(settings)
 
@@ -236,10 +236,6 @@ def _go(value: object) -> str:
 
 def _replica(text: str) -> ChangefeedError:
     return encoder.replica_config_error(f"invalid replica config, {text}")
-
-
-def _sink(text: str) -> ChangefeedError:
-    return ChangefeedError(text, "CDC:ErrSinkInvalidConfig")
 
 
 CHECKS: tuple[Callable[[ChangefeedSettings], None], ...] = (

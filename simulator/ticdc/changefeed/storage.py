@@ -131,7 +131,7 @@ def check(settings: ChangefeedSettings) -> None:
     separator = settings.file_value("sink", "date-separator")
     if separator and str(separator).lower() not in SEPARATORS:
         accepted = f"accepted: {', '.join(SEPARATORS)}"
-        raise _sink(f"date separator in {_noun(settings)} sink is invalid: {separator}; {accepted}")
+        raise sink_error(f"date separator in {_noun(settings)} sink is invalid: {separator}; {accepted}")
     options = csv_options(settings)
     if len(options.quote.encode()) > 1:
         raise _csv("quote contains more than one character")
@@ -214,8 +214,8 @@ def _noun(settings: ChangefeedSettings) -> str:
 
 
 def _csv(text: str) -> ChangefeedError:
-    return _sink(f"csv config {text}")
+    return sink_error(f"csv config {text}")
 
 
-def _sink(text: str) -> ChangefeedError:
+def sink_error(text: str) -> ChangefeedError:
     return ChangefeedError(text, "CDC:ErrSinkInvalidConfig")
