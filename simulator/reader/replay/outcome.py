@@ -15,7 +15,7 @@ from simulator.reader.events import UNKNOWN_CELL
 from simulator.reader.records import TopicPartition
 from simulator.reader.replay import BEGIN, Findings, SkippedChanges
 from simulator.reader.replay.normalize import MARKER_SIZE, layout_history, remove_marker
-from simulator.reader.replay.row_rules import TableKnowledge
+from simulator.reader.replay.row_rules import SPREAD, TableKnowledge
 from simulator.reader.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.reader.replay.unique_keys import (
     INEXACT,
@@ -85,8 +85,10 @@ class ReplayOutcome:
     """Why unique keys were not checked, by table and name."""
 
 
-COUNTED = ("expected", "found", "untouched", UNKNOWN)
+COUNTED = ("expected", "found", "untouched", UNKNOWN, SPREAD)
 """Counters that are no differences."""
+
+SEVERAL_PARTITIONS = "changes of one row are in several partitions, and messages do not tell which came first"
 
 
 def table_knowledge(
@@ -124,6 +126,8 @@ def summarize_findings(
     left out, as nothing can be concluded about them."""
     doubtful = {number for number, _, _ in skipped.rows if number != NO_TABLE}
     doubtful |= {number for number, history in enumerate(timeline.tables) if history.odd}
+    spread = {number for (check, number), count in findings.counts.items() if check == SPREAD and count} - doubtful
+    doubtful |= spread
     keys = {key.number: key for key in unique_keys(timeline)}
     inexact = {(number, INEXACT) for (check, number), count in findings.counts.items() if check == UNKNOWN and count}
     untold = _untold_keys(skipped.keys | inexact, keys, doubtful)
@@ -142,6 +146,7 @@ def summarize_findings(
         for row in batch.to_pylist()
     ]
     why = {(str(history), history.odd): 0 for history in timeline.tables if history.odd}
+    why |= {(_name(number, timeline, skipped), SEVERAL_PARTITIONS): 0 for number in spread}
     for (_, name, reason), count in skipped.rows.items():
         why[name, reason] = why.get((name, reason), 0) + count
     compared = [

@@ -68,6 +68,9 @@ class Difference(NamedTuple):
     expected: pa.Array | None
 
 
+SPREAD = "spread"
+"""Counts image pairs of a row that are in another partition than the one before, where nothing tells which came first."""
+
 Alike = Callable[[pa.Array, pa.Array, Mask], Mask]
 """Returns where two images may be of one row; false outside the mask."""
 
@@ -107,6 +110,11 @@ class KeyedRows:
         self.changes, self._contradicts = change & ~again, at_once & ~again
         """Whether a pair is a change that repeats none."""
 
+        self._spread = np.zeros(len(rows), np.bool_)
+        if expected.in_order:
+            partition = ints(rows, "partition_index")
+            self._spread = goes_on & change & (self._ts == self._ts[before]) & (partition != partition[before])
+
         ends = np.append(~goes_on[1:], last)
         self._leaves = ends & self._new & (self._ts != END) & (dropped_at == END)
         """Whether the pair is the last of a row that exists afterwards."""
@@ -136,6 +144,7 @@ class KeyedRows:
         yield "expected", self._is_end
         yield "untouched", self._is_end & ~self._certain
         yield "found", self._leaves | self._is_end & self.finds
+        yield SPREAD, self._spread
 
 
 class KeylessRows:
