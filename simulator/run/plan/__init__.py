@@ -18,7 +18,7 @@ from simulator.errors import UserError, shortened
 from simulator.faults.fault import Fault
 from simulator.releases import Release
 from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, spelled_name, tables_with_row_ids
-from simulator.run.plan.statements import AMONG_ROWS, EmittedJob, renamed_tables
+from simulator.run.plan.statements import AMONG_ROWS, EmittedJob, renamed_tables, tables_of
 from simulator.run.plan.step import (
     ChangefeedStopped,
     PlanContext,
@@ -349,7 +349,10 @@ def _active(
 
 
 def _moved(job: EmittedJob) -> Iterator[Name]:
-    """Yield the names of tables that a job adds or removes."""
+    """Yield the names of tables that a job adds or removes; a job on a database may do so with all its tables."""
+    if not (job.job.table or job.job.tables or job.job.renames):
+        yield from sorted(tables_of(job.applied.before).keys() ^ tables_of(job.applied.after).keys())
+        return
     for old, new in renamed_tables(job.job).items():
         there, then = spelled_name(job.applied.before, old), spelled_name(job.applied.after, new)
         yield from (name for name in (there, then) if name and there != then)
