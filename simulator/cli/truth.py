@@ -142,7 +142,8 @@ class TruthRequest:
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))
         files = TruthFiles(self.options["truth"], self.options["truth_format"])
-        about = about_run(self.run, topics, ts, sums)
+        begins = dict(zip(to.topics, to.begins, strict=True)) if to.begins else {}
+        about = about_run(self.run, topics, ts, sums, begins)
         return write(expected_rows, about, engine, files, (f"Played: {self.run.name}",))
 
     def _at(self) -> int:

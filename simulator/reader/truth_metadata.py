@@ -193,6 +193,9 @@ class TruthMetadata:
     time_zone: str = ""
     """That of TiCDC's servers; empty for that of machines in UTC."""
 
+    grown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Topic that got more partitions → TSO → how many partitions rows above it are sent to."""
+
     @property
     def sums(self) -> ChangeSums:
         """Return the row changes that were sent; empty if they were not summed."""
@@ -242,6 +245,7 @@ def _about(directory: Path, document: Any) -> Truth:
     if isinstance(document, dict):
         document.setdefault("time_zone", "")
         document.setdefault("added_columns", {})
+        document.setdefault("grown", {})
     if not isinstance(document, dict) or document.get("version") != VERSION or not set(names) <= document.keys():
         raise UserError(
             f"{directory / FILE} is not what this release of ticdc-sim writes (version {VERSION}): "
@@ -297,6 +301,13 @@ def _is_sum(value: object) -> bool:
     return isinstance(value, dict) and value.keys() == members and all(map(_is_number, value.values()))
 
 
+def _is_numbers_by_time(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(steps, dict) and all(ts.isdecimal() and _is_number(count) for ts, count in steps.items())
+        for steps in value.values()
+    )
+
+
 def _is_text_by_name(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
@@ -308,6 +319,7 @@ FIELD_CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "Mapping[str, Mapping[str, str]]": lambda value: (
         isinstance(value, dict) and all(map(_is_text_by_name, value.values()))
     ),
+    "Mapping[str, Mapping[str, int]]": _is_numbers_by_time,
     "Mapping[str, ChangeSum]": lambda value: isinstance(value, dict) and all(map(_is_sum, value.values())),
     "Mapping[str, int]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     "tuple[str, ...]": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),

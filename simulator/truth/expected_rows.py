@@ -239,11 +239,19 @@ def write(
 
 
 def about_run(
-    run: PlayedRun, topics: Mapping[str, int], watermark: int, sums: ChangeSums = MappingProxyType({})
+    run: PlayedRun,
+    topics: Mapping[str, int],
+    watermark: int,
+    sums: ChangeSums = MappingProxyType({}),
+    begins: Mapping[str, int] = MappingProxyType({}),
 ) -> TruthMetadata:
-    """Return the metadata of a run's truth; `topics` has the number of partitions by topic, `sums` are those
-    of `RunResult`."""
+    """Return the metadata of a run's truth; `topics` has the number of partitions by topic, `begins` that of topics before
+    they grew, if it is not the changefeed's, and `sums` are those of `RunResult`."""
     plan, rules = run.plan, run.rules
+    grown: dict[str, dict[str, int]] = {}
+    for growth in plan.grown:
+        first = begins.get(growth.topic, rules.changefeed.kafka.partitions)
+        grown.setdefault(growth.topic, {"0": first})[str(growth.commit_ts)] = growth.partitions
     messages = StatementMessages(rules, codec_options(rules.changefeed))
     return directories.about(
         rules,
@@ -259,6 +267,7 @@ def about_run(
         seed=run.seed,
         emptied=emptied_tables(plan, rules),
         statements=tuple(messages.of_jobs(plan.jobs)),
+        grown=grown,
     )
 
 

@@ -123,6 +123,20 @@ def test_several_topics_are_one_stream(kafka: str, tmp_path: Path) -> None:
         verify(VerifyOptions(f"kafka://{kafka}/verify-shop-a", truth=truth))
 
 
+def test_topics_that_a_statement_left_without_tables_are_not_waited_for(kafka: str, tmp_path: Path) -> None:
+    """They get no more watermarks."""
+    story, config, truth = tmp_path / "story.toml", tmp_path / "cf.toml", tmp_path / "truth"
+    last = "[[step]]\nover = '3s'\nsql = 'DROP DATABASE shop'\n[[step]]\nwait = '2s'\n"
+    story.write_text(STORY + last, "utf-8")
+    config.write_text('[sink]\ndispatchers = [{matcher = ["*.*"], topic = "left-{schema}-{table}"}]\n', "utf-8")
+    uri = f"kafka://{kafka}/left-default?protocol=open-protocol&partition-num=1"
+    assert play("run", story, "--sink-uri", uri, "--config", config, "--truth", truth) == 0
+    topics = ",".join(truth_metadata.read(truth).topics)
+    found = verify(VerifyOptions(f"kafka://{kafka}/{topics}", truth=truth, follow=True))
+
+    assert (found.verdict, found.failures) == (RIGHT, ())
+
+
 def test_a_missing_topic_and_a_wrong_broker_are_reported(kafka: str) -> None:
     """The error is one line."""
     with pytest.raises(UserError, match="there is no topic 'verify-nowhere'"):

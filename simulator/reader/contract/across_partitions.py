@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import BOOTSTRAPS, CHANGES, DELETES, ChangeSum, ChangeSums, sums_by_group
 from simulator.reader.contract import (
@@ -23,7 +24,7 @@ from simulator.reader.contract import (
     ViolationCounter,
     Violations,
 )
-from simulator.reader.contract.destinations import PartitionCountSpan
+from simulator.reader.contract.destinations import PartitionCountSpan, Span
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.records import TopicPartition
 from simulator.reader.truth_metadata import BroadcastDdl, ExpectedStatement
@@ -55,8 +56,14 @@ class TopicSummary:
     low: int = field(default=NEVER)
     """The lowest commit-ts of all."""
 
-    until: int = FOREVER
-    """When all tables left the topic."""
+    spans: tuple[Span, ...] = ((NEVER, FOREVER),)
+    """When the topic had tables, and so watermarks, as far as it is known."""
+
+    def has_tables(self, marks: Ints) -> Mask:
+        """Return at which watermarks the topic had tables."""
+        inside = [(marks > since) & (marks <= until) for since, until in self.spans]
+        mask: Mask = np.any(inside, axis=0) & (marks >= self.low)
+        return mask
 
 
 def topic_summaries(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> list[TopicSummary]:
@@ -72,9 +79,32 @@ def topic_summaries(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> 
         every = tuple(
             parts.get(number) or PartitionSummary((name, number)) for number in range(spec.partitions.get(name, 0))
         )
-        last, left = max(part.last_event for part in every)
-        topics.append(TopicSummary(name, every, _required_since(every), min(lows), last if left else FOREVER))
+        topics.append(TopicSummary(name, every, _required_since(every), min(lows), _spans(name, every, spec)))
     return topics
+
+
+def _spans(topic: str, partitions: Iterable[PartitionSummary], spec: StreamSpec) -> tuple[Span, ...]:
+    """Return when a topic had tables. Where nobody tells, all of them may have left with its last event."""
+    if spec.topic_spans is not None and topic in spec.topic_spans:
+        return spec.topic_spans[topic]
+    last, left = max((part.last_event for part in partitions), default=(FOREVER, False))
+    return ((NEVER, last if left else FOREVER),)
+
+
+def complete(summaries: Sequence[PartitionSummary], spec: StreamSpec) -> int:
+    """Return the watermark that every partition has reached, without topics that all their tables left; 0 for none."""
+    by_topic: dict[str, list[PartitionSummary]] = defaultdict(list)
+    for each in summaries:
+        by_topic[each.place[0]].append(each)
+    active = [
+        each for topic, parts in by_topic.items() if _spans(topic, parts, spec)[-1][1] == FOREVER for each in parts
+    ]
+    return min(map(last_watermark, active or summaries), default=0)
+
+
+def last_watermark(summary: PartitionSummary) -> int:
+    """Return the last watermark, or 0."""
+    return int(summary.watermarks[-1]) if len(summary.watermarks) else 0
 
 
 def _required_since(partitions: Sequence[PartitionSummary]) -> tuple[int, ...]:
@@ -184,9 +214,7 @@ def _missing_by_partition(topics: Sequence[TopicSummary], spec: StreamSpec) -> d
         return {}
     every, missing = np.unique(np.concatenate(list(of_topics.values()))), {}
     for topic in topics:
-        required = np.union1d(
-            every[(every >= topic.low) & (every <= topic.until)], of_topics.get(topic.name, every[:0])
-        )
+        required = np.union1d(every[topic.has_tables(every)], of_topics.get(topic.name, every[:0]))
         for part, since in zip(topic.partitions, topic.since, strict=True):
             missing[part.place] = _missing_in_partition(part, since, required, spec)
     return {place: lacking for place, lacking in missing.items() if len(lacking)}
@@ -218,7 +246,7 @@ def _interrupted(topics: Sequence[TopicSummary], missing: Mapping[TopicPartition
     for topic in topics:
         if not topic.partitions:
             continue
-        owed = (every >= topic.low) & (every <= topic.until)
+        owed = topic.has_tables(every)
         has = np.stack(
             [
                 np.isin(every, part.watermarks) | (every < since)

@@ -22,6 +22,8 @@ from simulator.tso import FOREVER
 
 OPERATIONS = ("DELETE", "UPDATE", "INSERT")
 
+UNTIMED = "their topic got more partitions, and messages do not tell whether it had them by then"
+
 
 def check_watermarks(events: EventArrays) -> None:
     """Points 2 and 4: watermarks never fall, and a row is above every earlier one; some changefeeds have none."""
@@ -228,9 +230,8 @@ def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[
         return None, None
     unknown, topic = destinations.unknown_rows, destinations.topic
     known = np.ones(len(where), np.bool_) if unknown is None else ~unknown
-    if topic in spec.grown and is_sequential(spec.protocol):
-        known &= dispatch_rows.exact  # the number of partitions depends on the time
-    right, partitions = _right(destinations, events.place, dispatch_rows.commit_ts, spec)
+    timed = dispatch_rows.exact if is_sequential(spec.protocol) else np.ones(len(where), np.bool_)
+    right, partitions, surely = _right(destinations, events.place, dispatch_rows.commit_ts, timed, spec)
     wrong = np.flatnonzero(known & ~right)
     belongs = {
         at: topic if partition < 0 else f"{topic}/{partition}"
@@ -239,21 +240,29 @@ def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[
     events.report("wrong-partition", where[wrong], lambda at: f"a row of {name} that belongs in {belongs[at]}")
     if not known.all():
         unchecked[name, destinations.why] += int((~known).sum())
+    if doubtful := int((known & right & ~surely).sum()):
+        unchecked[name, UNTIMED] += doubtful
     return destinations.keys, ~known
 
 
-def _right(destinations: RowDestinations, place: TopicPartition, ts: Ints, spec: StreamSpec) -> tuple[Mask, Ints]:
-    """Return which rows are in the right partition, and the right partitions."""
+def _right(
+    destinations: RowDestinations, place: TopicPartition, ts: Ints, timed: Mask, spec: StreamSpec
+) -> tuple[Mask, Ints, Mask]:
+    """Return which rows are in the right partition, the right partitions, and which rows are right whatever their time.
+
+    Rows that are not `timed` may be of any time.
+    """
     topic = destinations.topic
     spans = spec.grown.get(topic) or (PartitionCountSpan(-1, FOREVER, spec.partitions.get(topic, 0)),)
-    right, partitions = np.zeros(len(ts), np.bool_), np.full(len(ts), -1)
+    right, partitions, surely = np.zeros(len(ts), np.bool_), np.full(len(ts), -1), np.ones(len(ts), np.bool_)
     for span in spans:
         if span.count:
             at = destinations.among(span.count)
-            inside = (ts > span.after) & (ts <= span.until)
+            inside = (ts > span.after) & (ts <= span.until) | ~timed
             partitions = np.where(inside, at, partitions)
             right |= inside & (at == place[1])
-    return right & (topic == place[0]), partitions
+            surely &= timed | (at == place[1])
+    return right & (topic == place[0]), partitions, surely
 
 
 def check_sizes(events: EventArrays) -> None:

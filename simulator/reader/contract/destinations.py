@@ -23,12 +23,13 @@ from simulator.reader.decode.row_images import MEMBERS, connect_cells, is_connec
 from simulator.reader.events import UNKNOWN_CELL, Layout
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.dispatch import Route, matching_rule, route, router
+from simulator.ticdc.dispatch import Route, matching_rule, route, router, topic_of
 from simulator.ticdc.dispatch.destinations import choose_partitions, dispatch_hashes
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, ROW_ID
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table, row_id_column
 from simulator.tidb.syntax.expressions import TableName
+from simulator.tso import FOREVER
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,11 @@ class ChangefeedRoutes:
         table, to = found
         return to.dispatcher == ROW_ID or {name for _, name in to.hashed if name} <= set(handle_key(table))
 
+    def topic(self, sent: Table) -> str:
+        """Return the topic of a table; raises UserError for one that the dispatchers refuse."""
+        table = self.upstream_table(sent) or sent
+        return topic_of(self._rules, table.schema, table.name)
+
     def selected_columns(self, sent: Table) -> frozenset[str] | None:
         """Return the columns that messages have; None for all."""
         return route(self._rules, self.upstream_table(sent) or sent).selected
@@ -247,6 +253,9 @@ def _row_ids(column: Column, texts: pa.Array) -> pa.Array:
     return pc.cast(pc.cast(texts, pa.string()), kind).view(pa.int64())
 
 
+Span: TypeAlias = "tuple[int, int]"
+"""A time above the first commit-ts, up to the second."""
+
 PartitionCountSpans: TypeAlias = "Mapping[str, tuple[PartitionCountSpan, ...]]"
 
 
@@ -258,3 +267,11 @@ class PartitionCountSpan:
     after: int
     until: int
     count: int
+
+
+def spans_between(counts: Mapping[int, int]) -> tuple[PartitionCountSpan, ...]:
+    """Return the spans of a topic whose number of partitions is told, by the commit-ts above which it is so. Of rows of that
+    millisecond both may be."""
+    since = sorted(counts)
+    ends = zip(since, [*since[1:], FOREVER], strict=True)
+    return tuple(PartitionCountSpan(ts - 1, until, counts[ts]) for ts, until in ends)

@@ -18,6 +18,7 @@ from simulator.reader.contract.destinations import (
     Destination,
     OrderScope,
     PartitionCountSpans,
+    Span,
     order_by_table,
 )
 from simulator.reader.contract.message_writer import MessageWriter
@@ -120,6 +121,9 @@ class StreamSpec:
     orders: OrderScope = order_by_table
     grown: PartitionCountSpans = field(default_factory=dict)
     """When topics that got more partitions had how many."""
+
+    topic_spans: Mapping[str, tuple[Span, ...]] | None = None
+    """When topics had tables, and so watermarks; None if nobody tells."""
 
     @property
     def all_tables(self) -> list[Table]:

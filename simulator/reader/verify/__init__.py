@@ -101,16 +101,17 @@ def _verify_opened(
     excuses = [*_excuses(truth, stream, releases, bare)]
     outcome, excused = untold.excused(outcome, excuses)
     summed = results.summaries
-    if grown := across_partitions.partition_count_spans(summed, stream.spec):
+    grown = stream.spec.grown
+    if not grown and (grown := across_partitions.partition_count_spans(summed, stream.spec)):
         listener.stage("reading topics again that got more partitions")
         summed = _read_grown_topics(engine.read, stream, replace(stream.spec, grown=grown), options.show, summed)
-        if sequential:
-            outcome, moved = untold.without_end_checks(outcome, untold.GROWN)
-            excused = (*excused, *moved)
+    if grown and sequential:
+        outcome, moved = untold.without_replay(outcome, untold.GROWN)
+        excused = (*excused, *moved)
     if truth is not None:
         _check_truth(truth, stream, summed)
     until, watermark = (
-        verification.complete(summed),
+        across_partitions.complete(summed, stream.spec),
         0 if truth is None or not stream.spec.watermarks else truth.watermark,
     )
     if until < watermark:

@@ -8,6 +8,7 @@ from functools import partial
 
 from simulator import tso
 from simulator.errors import UserError, uri_without_secrets
+from simulator.reader.contract.destinations import PartitionCountSpans, Span, spans_between
 from simulator.reader.contract.message_writer import LikeNullOfAny, MessageWriter
 from simulator.reader.contract.stream_spec import (
     UNBOUNDED,
@@ -36,6 +37,7 @@ from simulator.reader.verify.options import VerifyListener, VerifyOptions, engin
 from simulator.reader.verify.origin import StreamOrigin, inspect_records, resolve_origin, storage_origin, stream_schemas
 from simulator.reader.verify.reading import FollowProgress, wait_for_watermark
 from simulator.reader.verify.stored_schemas import later_checkpoint, statement_findings, with_definitions
+from simulator.reader.verify.topics import left_topics, topic_spans
 from simulator.reader.verify.verification import UNKNOWN, NotChecked
 from simulator.signals import Stopped
 from simulator.sinks.kafka import KafkaSettings
@@ -199,6 +201,7 @@ def _opened(
     origin, states = records.origin, replace(comparison.open_states(options, truth), headless=records.headless)
     any_time: dict[Name, tuple[Table, ...]] = {}
     whole: TableTimeline | None = None
+    spans: Mapping[str, tuple[Span, ...]] | None = None
     if truth is None:
         read = engine_of(options.master, records.size).read
         told_in_stream = reading.read_statements(records.partitions, origin.protocol, read, records.schemas)
@@ -208,6 +211,7 @@ def _opened(
             (each.is_sent, StreamStatement(*each.statement, each.table_after, each.modes)) for each in truth.statements
         ]
         sent, renamed = [statement for _, statement in told], _told_by_renames(truth, origin.protocol)
+        spans = _topic_spans(states, sent, origin)
         if is_sequential(origin.protocol):  # nothing tells when its rows were
             whole = states.timeline(sent)
             any_time = _definitions_by_name(whole)
@@ -235,6 +239,8 @@ def _opened(
             by_layout=UNTIMED if any_time else spec.by_layout,
             schemas=records.schemas,
             renamed=renamed,
+            grown=_grown_topics(truth),
+            topic_spans=spans,
             statements=_sent_statements(truth, origin),
             statement_times=None if truth is None else tuple(sorted({each.commit_ts for each in truth.statements})),
             held_back=frozenset(filter(untold.statements_held_back(origin), names)),
@@ -256,6 +262,20 @@ def _told_by_renames(truth: Truth, protocol: str) -> Mapping[str, TableSchemas]:
             assert memory is not None
             found.setdefault(each.topic, {}).update(memory.told(None, each.value.encode("utf-8", "surrogateescape")))
     return found
+
+
+def _topic_spans(
+    states: comparison.StreamStates, statements: Sequence[StreamStatement], origin: StreamOrigin
+) -> Mapping[str, tuple[Span, ...]] | None:
+    """Return when topics of a stream had tables, by all statements; None for files."""
+    if origin.changefeed.storage is not None:
+        return None
+    return topic_spans(states.timeline(statements), origin)
+
+
+def _grown_topics(truth: Truth | None) -> PartitionCountSpans:
+    grown = {} if truth is None else truth.grown
+    return {topic: spans_between({int(ts): count for ts, count in steps.items()}) for topic, steps in grown.items()}
 
 
 def _definitions_by_name(timeline: TableTimeline) -> dict[Name, tuple[Table, ...]]:
@@ -293,11 +313,21 @@ def _follow(
 
     listener.stage(f"waiting for the watermark {tso.describe(until)}")
     try:
-        places, schemas = [each.place for each in all_partitions], stream_schemas(options, truth)
+        left, schemas = _left_before(options, truth, until), stream_schemas(options, truth)
+        places = [each.place for each in all_partitions if each.topic not in left]
         wait_for_watermark(settings, places, until, results, schemas)
     except Stopped:
         listener.last(f"still waiting: {last[0]}" if last else "nothing was read")
         raise
+
+
+def _left_before(options: VerifyOptions, truth: Truth | None, until: int) -> frozenset[str]:
+    """Return the topics without a watermark at that time, as all their tables left them."""
+    if truth is None:
+        return frozenset()
+    origin = resolve_origin(options, truth, inspect_records(()))
+    statements = [StreamStatement(*each.statement, each.table_after, each.modes) for each in truth.statements]
+    return left_topics(_topic_spans(comparison.open_states(options, truth), statements, origin) or {}, until)
 
 
 def _input_size(all_partitions: Sequence[StreamPartition], first: Sequence[Record]) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from simulator.limits import counted
 from simulator.reader.contract import CHECKS, NEVER, CheckAndTable, PartitionSummary, Violation
+from simulator.reader.contract.across_partitions import last_watermark
 from simulator.reader.replay.outcome import TableCompared
 from simulator.tidb.model.table import Name
 
@@ -225,22 +226,6 @@ def partition_read(summary: PartitionSummary) -> PartitionRead:
             if moment[2] != NEVER
         ),
     )
-
-
-def last_watermark(summary: PartitionSummary) -> int:
-    """Return the last watermark, or 0."""
-    return int(summary.watermarks[-1]) if len(summary.watermarks) else 0
-
-
-def complete(summaries: Iterable[PartitionSummary]) -> int:
-    """Return the watermark that every partition has reached, without topics that all their tables left; 0 for none."""
-    all_summaries = list(summaries)
-    ends: dict[str, tuple[int, bool]] = {}
-    for summary in all_summaries:
-        topic = summary.place[0]
-        ends[topic] = max(summary.last_event, ends.get(topic, summary.last_event))
-    active = [summary for summary in all_summaries if not ends[summary.place[0]][1]]
-    return min(map(last_watermark, active or all_summaries), default=0)
 
 
 def by_table(summaries: Iterable[PartitionSummary]) -> dict[str, Mapping[str, int]]:
