@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from msgspec.structs import astuple, replace
-
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.expressions.byte_functions import CIPHER_FUNCTIONS, ENCODING_FUNCTIONS
@@ -75,25 +73,10 @@ def conjuncts(condition: syntax.Node | None) -> list[syntax.Node]:
 
 
 def replace_nodes(node: syntax.Node, change: Callable[[syntax.Node], syntax.Node | None]) -> syntax.Node:
-    """Return a tree with the replacements of `change`, which returns None for a node that stays."""
-    replacement = change(node)
-    if replacement is not None:
-        return replacement
-    if isinstance(node, syntax.ContextExpression):
-        return node
-    parts = astuple(node)
-    replaced = [_replace_in(part, change) for part in parts]
-    same = all(part is before for part, before in zip(replaced, parts, strict=True))
-    return node if same else replace(node, **dict(zip(node.__struct_fields__, replaced, strict=True)))
-
-
-def _replace_in(part: object, change: Callable[[syntax.Node], syntax.Node | None]) -> object:
-    if isinstance(part, syntax.Node):
-        return replace_nodes(part, change)
-    if isinstance(part, tuple):
-        replaced = tuple(_replace_in(each, change) for each in part)
-        return part if all(one is other for one, other in zip(replaced, part, strict=True)) else replaced
-    return part
+    """Return a tree with the replacements of `change`, which returns None for a node that stays. Queries inside of it are
+    not entered."""
+    replaced: syntax.Node = syntax.replace_parts(node, change, syntax.Node)
+    return replaced
 
 
 def uncomputable_part(node: syntax.Node) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from operator import is_
+from typing import Any, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 
 class Node(Struct, frozen=True):
@@ -159,6 +160,26 @@ def parts_of(tree: object, entered: type[Struct] = Struct) -> Iterator[object]:
             waiting += reversed(astuple(part))
         elif isinstance(part, tuple):
             waiting += reversed(part)
+
+
+def replace_parts(tree: Any, change: Callable[[Any], object], entered: type[Struct] = Struct) -> Any:
+    """Return a tree with the replacements of `change`, which returns None for a tree that stays; only those of a class are
+    entered."""
+    if isinstance(tree, entered):
+        replacement = change(tree)
+        if replacement is not None:
+            return replacement
+        parts = astuple(tree)
+    elif isinstance(tree, tuple):
+        parts = tree
+    else:
+        return tree
+    replaced = tuple([replace_parts(part, change, entered) for part in parts])
+    if all(map(is_, replaced, parts)):
+        return tree
+    if isinstance(tree, tuple):
+        return replaced
+    return replace(tree, **dict(zip(tree.__struct_fields__, replaced, strict=True)))
 
 
 def names_in(node: Node) -> tuple[ColumnName, ...]:
