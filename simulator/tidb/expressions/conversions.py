@@ -7,7 +7,7 @@ microseconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -45,6 +45,7 @@ from simulator.tidb.functions.time_conversions import parse_text as moment_of_te
 from simulator.tidb.values import durations
 from simulator.tidb.values.documents import print_dumped
 from simulator.tidb.values.durations import duration_text, round_micros
+from simulator.tidb.values.moments import parse_stored_moment
 
 
 def converted(value: Expression, evaluate: Evaluate) -> Evaluate:
@@ -274,22 +275,11 @@ def of_datetime(moment: datetime) -> str:
 
 
 def round_moment(moment: str, digits: int) -> str:
-    """Round a moment to `digits` of a second; one outside of the calendar stays."""
-    digits = max(digits, 0)
+    """Round a moment to `digits` of a second; one that would leave the calendar stays."""
     if digits >= 6 or moment.endswith("000000"):
         return moment
-    fraction = int(moment[20:])
-    unit = 10 ** (6 - digits)
-    more = (fraction + unit // 2) // unit * unit
-    if more < SECOND:
-        return f"{moment[:20]}{more:06d}"
-    whole = as_datetime(moment[:19])
-    if whole is None:
-        return moment
-    try:
-        return of_datetime(whole + timedelta(seconds=1))
-    except OverflowError:
-        return moment
+    rounded = parse_stored_moment(moment).rounded(max(digits, 0))
+    return moment if rounded is None or rounded.year > 9999 else rounded._replace(digits=6).text()
 
 
 def clock_number(duration: int) -> int:

@@ -191,7 +191,7 @@ def _add_time(sign: int) -> Callable[[Expression, Expression], Expression]:
             return string(call(lambda start, more: intervals.add_date_time(sign, kind, more, shown), base.evaluate, by))
         if kind == "string" and amount.kind not in ("string", "null", *NUMERIC_KINDS):
             return string(NULL_VALUE)
-        return string(call(lambda start, more: intervals.add_to_text(sign, start, kind, more), as_text(base), by))
+        return string(call(lambda start, more: intervals.add_to_text(sign, start, more), as_text(base), by))
 
     return added
 

@@ -285,11 +285,8 @@ def _parse_duration(text: str) -> int:
     return result
 
 
-def add_to_text(sign: int, text: str, kind: str, amount: Amount) -> str | None:
-    """Return ADDTIME or SUBTIME of a text, which is a duration or a moment.
-
-    `kind`, the type of the amount, is `time`, `string` or `clock`.
-    """
+def add_to_text(sign: int, text: str, amount: Amount) -> str | None:
+    """Return ADDTIME or SUBTIME of a text, which is a duration or a moment."""
     by = sign * (amount if isinstance(amount, int) else _parse_duration(amount))
     if isinstance(amount, str) and re.fullmatch(r"\s*\d+-.+", amount, re.DOTALL):
         return None
