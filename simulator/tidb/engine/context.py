@@ -200,7 +200,7 @@ class StatementContext(Context):
         if self.session.patience is not None and not self.pauses and time.monotonic() > self.session.patience:
             raise TooLong
         if self.session.deadline is not None and time.monotonic() > self.session.deadline:
-            raise SqlError(3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded")
+            raise sql_error(3024)
 
 
 def server_version(release: Release) -> str:

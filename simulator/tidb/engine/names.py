@@ -102,7 +102,7 @@ def resolve_partitions(table: Table, names: Sequence[str]) -> list[int]:
     """Return the ordinals of the partitions in PARTITION (…). Raises SqlError 1735 and 1747."""
     rule = table.partitioning
     if rule is None:
-        raise SqlError(1747, "HY000", "PARTITION () clause on non partitioned table")
+        raise sql_error(1747)
     ordinals = {partition.name.lower(): place for place, partition in enumerate(rule.partitions)}
     for name in names:
         if name.lower() not in ordinals:

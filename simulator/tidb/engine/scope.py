@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, SequenceInfo, object_key
 from simulator.tidb.ddl.defaults import row_default
@@ -266,7 +265,7 @@ class QueryScope:
         if isinstance(tree, syntax.WindowFunction):
             if self.windowed is None or self.clause not in ("field list", "order clause"):
                 name = tree.function.name.lower()
-                raise SqlError(3593, "HY000", f"You cannot use the window function '{name}' in this context.'")
+                raise sql_error_with_text(3593, f"You cannot use the window function '{name}' in this context.'")
             return self.windowed(tree)
         if isinstance(tree, syntax.Aggregate):
             return self._aggregate(tree)

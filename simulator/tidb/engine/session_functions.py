@@ -13,7 +13,6 @@ from datetime import datetime
 from typing import Any
 
 from simulator import tso
-from simulator.errors import SqlError
 from simulator.tidb.engine.context import current_ts, server_version, tidb_version, time_zone
 from simulator.tidb.engine.session import Session
 from simulator.tidb.errors import sql_error, sql_error_with_text
@@ -51,7 +50,7 @@ def _digits(name: str, arguments: tuple[Expression, ...]) -> int:
         raise sql_error(1064, f"{name}() takes the number of digits of a second, not {written}")
     digits = int(written)
     if digits > 6:
-        raise SqlError(1426, "42000", f"Too-big precision {digits} specified for '{name.lower()}'. Maximum is 6.")
+        raise sql_error(1426, digits, name.lower(), 6)
     return digits
 
 

@@ -89,7 +89,7 @@ def resolve_execute(statement: syntax.SqlStatement, text: str, settings: SqlSess
         return statement, text
     prepared = _prepared(settings, statement.name)
     if len(statement.variables) != prepared.parameters:
-        raise SqlError(8112, "HY000", "Wrong parameter count")
+        raise sql_error(8112)
     values = [_variable_literal(settings, name) for name in statement.variables]
     parsed = parse_sql(prepared.text, prepared.sql_mode, parameters=values)
     assert parsed is not None, "PREPARE parsed it"
@@ -126,7 +126,7 @@ def deallocate(statement: syntax.Deallocate, session: Session) -> StatementOutco
 def _prepared(settings: SqlSession, name: str) -> PreparedStatement:
     """Return a prepared statement. Raises SqlError 8111. Names are case-sensitive, as in TiDB."""
     if name not in settings.prepared:
-        raise SqlError(8111, "HY000", "Prepared statement not found")
+        raise sql_error(8111)
     return settings.prepared[name]
 
 

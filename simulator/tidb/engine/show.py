@@ -10,7 +10,6 @@ from itertools import islice
 from typing import NamedTuple
 
 from simulator import tso
-from simulator.errors import SqlError
 from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.catalog import SequenceInfo, ViewInfo, object_key
 from simulator.tidb.ddl.create_table_text import (
@@ -312,17 +311,20 @@ def _collations(show: Show, context: StatementContext) -> Shown:
     return shown(names[:width], rows, {"Id": "bigint", "Sortlen": "bigint"})
 
 
-def _asked_user(show: Show) -> tuple[str, str]:
-    """Return the name and the host that a statement names; empty ones for the session's own user."""
-    name, _, host = show.user.replace("'", "").replace("`", "").replace('"', "").partition("@")
-    return name, host or "%"
+def _own_account(show: Show, context: StatementContext) -> tuple[str, str, bool]:
+    """Return name and host of the session's account, and whether the statement names it. Raises SqlError 1141 and 1396
+    for another one."""
+    user, _, host = context.session.settings.account.partition("@")
+    name, _, place = show.user.replace("'", "").replace("`", "").replace('"', "").partition("@")
+    if name not in ("", user):
+        if show.kind == "GRANTS":
+            raise sql_error(1141, name, place or "%")
+        raise sql_error(1396, "SHOW CREATE USER", f"'{name}'@'{place or '%'}'")
+    return user, host, bool(name)
 
 
 def _create_user(show: Show, context: StatementContext) -> Shown:
-    user, _, host = context.session.settings.account.partition("@")
-    name, place = _asked_user(show)
-    if name not in ("", user):
-        raise SqlError(1396, "HY000", f"Operation SHOW CREATE USER failed for '{name}'@'{place}'")
+    user, host, _ = _own_account(show, context)
     created = (
         f"CREATE USER '{user}'@'{host}' IDENTIFIED WITH 'mysql_native_password' AS '' REQUIRE NONE PASSWORD EXPIRE DEFAULT"
         " ACCOUNT UNLOCK PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT"
@@ -331,12 +333,9 @@ def _create_user(show: Show, context: StatementContext) -> Shown:
 
 
 def _grants(show: Show, context: StatementContext) -> Shown:
-    user, _, host = context.session.settings.account.partition("@")
-    asked, place = _asked_user(show)
-    if asked not in ("", user):
-        raise SqlError(1141, "42000", f"There is no such grant defined for user '{asked}' on host '{place}'")
+    user, host, named = _own_account(show, context)
     grant = f"GRANT ALL PRIVILEGES ON *.* TO '{user}'@'{host}' WITH GRANT OPTION"
-    return shown((f"Grants for {user}@{host}" if asked else "Grants for User",), [(grant,)])
+    return shown((f"Grants for {user}@{host}" if named else "Grants for User",), [(grant,)])
 
 
 def _master_status(show: Show, context: StatementContext) -> Shown:

@@ -12,7 +12,7 @@ from typing import Any
 
 from simulator.errors import SqlError
 from simulator.tidb.datums import Datum, datum_text
-from simulator.tidb.errors import FunctionProblem
+from simulator.tidb.errors import FunctionProblem, sql_error
 from simulator.tidb.expressions.conversions import as_real, as_text
 from simulator.tidb.expressions.expression import (
     NULL_VALUE,
@@ -162,7 +162,7 @@ def _changes(name: str) -> Function:
 
     def changed(document: Expression, *pairs: Expression) -> Expression:
         if len(pairs) % 2:
-            raise SqlError(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")
+            raise sql_error(1582, name)
         parts = [as_json_item(each) if place % 2 else as_text(each) for place, each in enumerate(pairs)]
         return _json(call_with_nulls(compute, as_document(document), *parts))
 
@@ -171,15 +171,15 @@ def _changes(name: str) -> Function:
 
 def _object(*values: Expression) -> Expression:
     if len(values) % 2:
-        raise SqlError(1582, "42000", "Incorrect parameter count in the call to native function 'json_object'")
+        raise sql_error(1582, "json_object")
     if any(key.is_binary for key in values[::2]):
-        raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
+        raise sql_error(3144, "binary")
     return _function(json_functions.json_object, "ti", takes=call_with_nulls)(*values)
 
 
 def _quote(value: Expression) -> Expression:
     if value.kind not in ("string", "null"):
-        raise SqlError(3064, "HY000", "Incorrect type for argument 1 in function json_quote.")
+        raise sql_error(3064, 1, "json_quote")
     return string(call(json_functions.json_quote, as_text(value)))
 
 
@@ -193,7 +193,7 @@ def _valid(value: Expression) -> Expression:
 
 def _unquote(value: Expression) -> Expression:
     if value.kind not in ("json", "string", "null"):
-        raise SqlError(3064, "HY000", "Incorrect type for argument 1 in function json_unquote.")
+        raise sql_error(3064, 1, "json_unquote")
     return string(unquote_json(value))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simulator.errors import SqlError
+from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.arithmetic import as_bits
 from simulator.tidb.expressions.collations import IGNORABLE, derive_collation
 from simulator.tidb.expressions.conversions import as_int32, as_number, as_real, as_text, signed_bits
@@ -329,7 +329,7 @@ def _regexp(
         is_text = any(kind in ("string", "json", "date", "datetime", "time") for kind in kinds)
         binary = subject.is_binary or pattern.is_binary or not is_text
         if binary and name != "regexp_like":
-            raise SqlError(1139, "42000", f"Got error '{BINARY_COLLATION}' from regexp")
+            raise sql_error(1139, BINARY_COLLATION)
         folds = not binary and not is_exact(derive_collation(name, (subject, pattern)).collation)
         arguments, rest = [as_text(value) for value in values[:shown]], values[shown:]
         numbers = [fixed(default) for default in defaults]

@@ -10,6 +10,7 @@ from typing import Any
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
+from simulator.tidb.errors import sql_error
 from simulator.tidb.parser.aggregates import parse_order
 from simulator.tidb.parser.atoms import begins_query
 from simulator.tidb.parser.cursor import Cursor
@@ -229,7 +230,7 @@ AS_BYTES = ("utf8mb4", "utf8", "binary", "ascii")
 DECODED = ("gbk", "gb18030", "latin1")
 """Character sets of a file whose fields are decoded."""
 
-WRONG_SEPARATORS = SqlError(1083, "42000", "Field separator argument is not what is expected; check the manual")
+WRONG_SEPARATORS = sql_error(1083)
 
 
 def parse_load_data(cursor: Cursor) -> LoadData:

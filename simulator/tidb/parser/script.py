@@ -17,6 +17,7 @@ from sqlglot.tokens import Token, TokenType
 from simulator.errors import DdlError, SchemaError, SqlError, UserError
 from simulator.files import read_text
 from simulator.limits import TOO_DEEP, allow_deep_nesting
+from simulator.tidb.errors import sql_error
 from simulator.tidb.parser.cursor import Cursor, Grammar, position
 from simulator.tidb.parser.expressions import parse_bit_node, parse_node, parse_simple_node
 from simulator.tidb.parser.query import parse_subquery
@@ -140,7 +141,7 @@ def _unclosed_message(text: str, start: int) -> str:
 
 
 def _syntax_error(text: str, offset: int, what: str) -> SqlError:
-    return SqlError(1064, "42000", f"You have an error in your SQL syntax: {position(text, offset)}: {what}")
+    return sql_error(1064, f"You have an error in your SQL syntax: {position(text, offset)}: {what}")
 
 
 T = TypeVar("T")

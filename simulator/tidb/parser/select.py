@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from simulator.errors import SqlError
 from simulator.tidb import syntax
+from simulator.tidb.errors import sql_error
 from simulator.tidb.parser.aggregates import (
     parse_items,
     parse_order,
@@ -144,7 +144,7 @@ def _parse_limit_number(cursor: Cursor) -> int:
         return cursor.count()
     parameter = cursor.parameter()
     if not isinstance(parameter, syntax.Literal) or parameter.kind != "integer":
-        raise SqlError(1210, "HY000", "Incorrect arguments to LIMIT")
+        raise sql_error(1210, "LIMIT")
     return int(parameter.text)
 
 

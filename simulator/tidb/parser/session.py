@@ -12,8 +12,9 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from simulator.errors import SchemaError, SqlError
+from simulator.errors import SchemaError
 from simulator.tidb import syntax
+from simulator.tidb.errors import sql_error
 from simulator.tidb.model.types import COLLATIONS, canonical_charset, canonical_collation, charset_of
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions import not_simulated_error
@@ -182,15 +183,15 @@ def _parse_set_names(cursor: Cursor, kind: str) -> tuple[syntax.VariableAssignme
     try:
         value = syntax.Literal("string", canonical_charset(name, ""), cursor.charset)
     except SchemaError:
-        raise SqlError(1115, "42000", f"Unknown character set: '{name}'") from None
+        raise sql_error(1115, name) from None
     names = syntax.VariableAssignment(kind, value, "session")
     if kind == "charset" or not cursor.accept("COLLATE"):
         return (names,)
     named = cursor.name_or_string("a collation").lower()
     if canonical_collation(named) not in COLLATIONS:
-        raise SqlError(1273, "HY000", f"Unknown collation: '{named}'")
+        raise sql_error(1273, named)
     if charset_of(named, "") != value.text:
-        raise SqlError(1253, "42000", f"COLLATION '{named}' is not valid for CHARACTER SET '{value.text}'")
+        raise sql_error(1253, named, value.text)
     collation = syntax.Literal("string", canonical_collation(named), cursor.charset)
     return names, syntax.VariableAssignment("collation_connection", collation, "session")
 
@@ -244,7 +245,7 @@ def parse_explain(cursor: Cursor, what: str) -> syntax.SessionStatement:
 
 
 def parse_help(cursor: Cursor) -> syntax.SessionStatement:
-    raise SqlError(8108, "HY000", "Unsupported type *ast.HelpStmt")
+    raise sql_error(8108, "*ast.HelpStmt")
 
 
 def refuse(cursor: Cursor, what: str) -> syntax.SessionStatement:

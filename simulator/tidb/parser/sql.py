@@ -22,7 +22,7 @@ from sqlglot.tokens import Token, TokenType
 from simulator.errors import DdlError, SchemaError, SimulatorError, SqlError
 from simulator.limits import TOO_DEEP
 from simulator.tidb import syntax
-from simulator.tidb.errors import sql_error_with_text
+from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.parser import alter_table as alter
 from simulator.tidb.parser import ddl, dml, session
 from simulator.tidb.parser.cursor import Cursor, position
@@ -246,7 +246,7 @@ def parse_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[s
     with parse_errors():
         statements = split_tokens(tokenize(text, sql_mode))
     if len(statements) != 1:
-        raise SqlError(8115, "HY000", "Can not prepare multiple statements")
+        raise sql_error(8115)
     words = " ".join(first_words(statements[0]))
     if words.startswith(("LOAD DATA", "IMPORT INTO", "BATCH ")):
         raise NOT_PREPARED
@@ -256,11 +256,11 @@ def parse_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[s
     if isinstance(statement, syntax.Prepare | syntax.Execute | syntax.Deallocate):
         raise NOT_PREPARED
     if count and isinstance(statement, syntax.Statement):
-        raise SqlError(8116, "HY000", "Can not prepare DDL statements with parameters")
+        raise sql_error(8116)
     return statement, count
 
 
-NOT_PREPARED = SqlError(1295, "HY000", "This command is not supported in the prepared statement protocol yet")
+NOT_PREPARED = sql_error(1295)
 
 
 @contextmanager
@@ -277,7 +277,7 @@ def parse_errors() -> Iterator[None]:
 
 
 def syntax_error(why: str) -> SqlError:
-    return SqlError(1064, "42000", f"You have an error in your SQL syntax: {why}")
+    return sql_error(1064, f"You have an error in your SQL syntax: {why}")
 
 
 def _parse_statement(

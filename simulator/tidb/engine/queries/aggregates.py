@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from simulator.errors import SqlError
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.relation import distinct_key, sort_key, sorted_by
 from simulator.tidb.engine.scope import QueryScope
@@ -306,13 +305,13 @@ def _json_object(tree: Aggregate, values: Sequence[Expression], scope: QueryScop
     """JSON_OBJECTAGG: of equal keys the last one counts."""
     key, value = values
     if key.is_binary or key.kind == "null":
-        raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
+        raise sql_error(3144, "binary")
     name, item = as_text(key), as_json_item(value)
 
     def pair(row: Row, context: Any) -> str:
         called = name(row, context)
         if called is None:
-            raise SqlError(3158, "22032", "JSON documents may not contain NULL member names.")
+            raise sql_error(3158)
         return json_pair(called, item(row, context))
 
     return _json(pair, lambda pairs: json_merged(f"{{{', '.join(pairs)}}}"))

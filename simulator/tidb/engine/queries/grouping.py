@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.aggregates import Start, compile_aggregate
@@ -94,7 +93,7 @@ class Grouping:
         for number, argument in enumerate(node.arguments):
             place = self._place_of(strip_parentheses(argument))
             if place is None:
-                raise SqlError(3602, "HY000", f"Argument #{number} of GROUPING function is not in GROUP BY")
+                raise sql_error(3602, number)
             places.append(place)
         self._scope.compilation.varying += 1
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
-from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.engine import ResultColumn, table_column, type_flags
@@ -137,7 +136,7 @@ def expand_items(
         if item.table is None:
             shown = [field for field in fields if field.shown]
             if not shown:
-                raise SqlError(1096, "HY000", "No tables used")
+                raise sql_error(1096)
         else:
             schema, table = item.table.schema.lower(), item.table.name.lower()
             shown = [

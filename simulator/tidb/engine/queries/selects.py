@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.queries.common_tables import build_set_operation, with_common_tables
@@ -211,7 +210,7 @@ class Select:
         for item in self.tree.group_by:
             node = resolve_group_key(item, self._items, self._scope)
             if contains_aggregate(node):
-                raise SqlError(1056, "42000", "Can't group on an aggregate function")
+                raise sql_error_with_text(1056, "Can't group on an aggregate function")
             keys.append((node, compile_expression(node, self._scope.within("group statement"))))
         grouping = Grouping(self.tree, self._scope, self._source.width, keys)
         self._stages.append(grouping.rows)

@@ -118,7 +118,7 @@ def _resolve_window(window: WindowSpec, named: Mapping[str, WindowSpec]) -> Wind
         return window
     base = named.get(window.base.lower())
     if base is None:
-        raise SqlError(3579, "HY000", f"Window name '{window.base}' is not defined.")
+        raise sql_error(3579, window.base)
     base = _resolve_window(base, named)
     return WindowSpec(window.partition or base.partition, window.order or base.order, window.frame or base.frame)
 
@@ -264,7 +264,7 @@ def _literal_number(values: Sequence[Expression], place: int, name: str, least: 
     """Return an argument that has to be a number. Raises SqlError 1210."""
     constant = values[place].constant
     if constant is None or not constant.isdecimal() or int(constant) < least:
-        raise SqlError(1210, "HY000", f"Incorrect arguments to {name}")
+        raise sql_error(1210, name)
     return int(constant)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from simulator.errors import SqlError
 from simulator.tidb.datums import cell_datum
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.writes.assign import UPDATE, RowValues
@@ -142,9 +141,7 @@ def enforce_foreign_keys(context: StatementContext, writers: Sequence[RowWriter]
                     raise sql_error(1451, constraint_text(child, foreign))
     for event, parent, child, foreign in cascades:
         if depth > MAX_CASCADE_DEPTH:
-            raise SqlError(
-                3008, "HY000", f"Foreign key cascade delete/update exceeds max depth of {MAX_CASCADE_DEPTH}."
-            )
+            raise sql_error(3008, MAX_CASCADE_DEPTH)
         written = _cascade(context, event, parent, child, foreign)
         enforce_foreign_keys(context, [written], depth + 1)
 
