@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from simulator.errors import SqlError
 from simulator.tidb import collations
+from simulator.tidb.errors import not_simulated
 from simulator.tidb.expressions.arithmetic import as_bits
 from simulator.tidb.expressions.collations import value_collation
 from simulator.tidb.expressions.conversions import as_int32, as_integer, as_real, as_text, signed_bits
@@ -106,7 +106,7 @@ def _weight_string(value: Expression, kind: Expression | None = None, size: Expr
             return byte_string(result)
     name = _collation(value) if value.kind == "string" else "utf8mb4_bin"
     if name.endswith("_unicode_ci") or name.startswith(("gbk", "gb18030")):
-        raise SqlError(1235, "42000", f"WEIGHT_STRING by {name} is not computed; that by other collations is")
+        raise not_simulated(f"WEIGHT_STRING by {name} is not computed; that by other collations is")
     return byte_string(result if value.is_binary else apply(_weights(name), result))
 
 

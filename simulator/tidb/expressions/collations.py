@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from simulator.errors import SqlError
+from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.expression import CONNECTION_COLLATION, Expression
 from simulator.tidb.model.types import CHARSETS
 
@@ -132,16 +133,10 @@ def _converts_safely(value: Expression, own: DerivedCollation, expression: Deriv
 
 
 def _illegal_mix(operation: str, each: Sequence[DerivedCollation]) -> SqlError:
-    message = [f"({own.collation},{COERCIBILITY_NAMES[own.coercibility]})" for own in each]
-    if operation == "UNION":
-        return SqlError(1271, "HY000", f"Illegal mix of collations for operation '{operation}'")
-    if len(message) == 2:
-        return SqlError(
-            1267, "HY000", f"Illegal mix of collations {message[0]} and {message[1]} for operation '{operation}'"
-        )
-    if len(message) == 3:
-        return SqlError(1270, "HY000", f"Illegal mix of collations {', '.join(message)} for operation '{operation}'")
-    return SqlError(1271, "HY000", f"Illegal mix of collations for operation '{operation}'")
+    if operation == "UNION" or len(each) not in (2, 3):
+        return sql_error(1271, operation)
+    mixed = [f"({own.collation},{COERCIBILITY_NAMES[own.coercibility]})" for own in each]
+    return sql_error(1267, *mixed, operation) if len(each) == 2 else sql_error(1270, ", ".join(mixed), operation)
 
 
 def union_collation(values: Sequence[Expression]) -> DerivedCollation:

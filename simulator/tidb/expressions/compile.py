@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from simulator.errors import SqlError
 from simulator.tidb import syntax
+from simulator.tidb.errors import sql_error
 from simulator.tidb.expressions.arithmetic import calculate, negate
 from simulator.tidb.expressions.casts import cast
 from simulator.tidb.expressions.choices import case_value
@@ -193,7 +193,7 @@ def row_values(node: syntax.Node, scope: Scope) -> list[Expression]:
 def compare_rows(operator: str, left: Sequence[Expression], right: Sequence[Expression]) -> Evaluate:
     """Return a comparison of rows; the first values that differ decide. Raises SqlError 1241."""
     if len(left) != len(right):
-        raise SqlError(1241, "21000", f"Operand should contain {len(left)} column(s)")
+        raise sql_error(1241, len(left))
     pairs = list(zip(left, right, strict=True))
     if operator in ("=", "<=>"):
         return junction("AND", [comparison(operator, *pair) for pair in pairs])
@@ -247,9 +247,9 @@ def _collate(node: syntax.Collate, scope: Scope) -> Expression:
     value = compile_expression(node.operand, scope)
     charset = value_collation(value).charset
     if charset_of(node.collation, "") != charset:
-        raise SqlError(1253, "42000", f"COLLATION '{node.collation}' is not valid for CHARACTER SET '{charset}'")
+        raise sql_error(1253, node.collation, charset)
     if value.column_type is not None and value.column_type.elements:
-        raise SqlError(1235, "42000", "This version of TiDB doesn't yet support 'use collate clause for enum or set'")
+        raise sql_error(1235, "use collate clause for enum or set")
     return Expression(
         as_text(value), "string", node.collation, 0, value.ascii, value.constant, is_binary=value.is_binary
     )

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from simulator.errors import SqlError
 from simulator.tidb.datums import Datum, datum_text
 from simulator.tidb.errors import FunctionProblem, sql_error
 from simulator.tidb.expressions.conversions import as_real, as_text
@@ -144,12 +143,7 @@ def _function(
             zip(values, letters + letters[-2:] * len(values), strict=False), int(name in COUNTED_FROM_1)
         ):
             if letter == "D" and value.kind not in ("string", "json", "null"):
-                raise SqlError(
-                    3146,
-                    "22032",
-                    f"Invalid data type for JSON data in argument {place} to function {name}; "
-                    "a JSON string or JSON type is required.",
-                )
+                raise sql_error(3146, place, name)
             arguments.append(_ARGUMENTS[letter](value))
         return gives(takes(compute, *arguments))
 

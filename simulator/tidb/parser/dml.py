@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.errors import SqlError
 from simulator.tidb import syntax
-from simulator.tidb.errors import sql_error
+from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.parser.aggregates import parse_order
 from simulator.tidb.parser.atoms import begins_query
 from simulator.tidb.parser.cursor import Cursor
@@ -196,7 +195,7 @@ def _parse_sources(cursor: Cursor, verb: str) -> syntax.Source:
     tables = tables_of(join)
     clause = "AS OF TIMESTAMP" if any(table.as_of for table in tables) else ""
     if clause:
-        raise SqlError(1235, "42000", f"{verb} with {clause} is not simulated; accepted: tables, queries and joins")
+        raise not_simulated(f"{verb} with {clause} is not simulated; accepted: tables, queries and joins")
     return source_tree(join)
 
 

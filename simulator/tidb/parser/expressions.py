@@ -12,6 +12,7 @@ from sqlglot.tokens import Token
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
+from simulator.tidb.errors import not_simulated
 from simulator.tidb.model.types import COLLATIONS, canonical_charset, canonical_collation, charset_of
 from simulator.tidb.parser.atoms import begins_assignment, begins_subquery, parse_assignment, parse_atom
 from simulator.tidb.parser.cursor import Cursor, position
@@ -321,7 +322,7 @@ def parse_location_labels(cursor: Cursor) -> tuple[str, ...]:
 
 def not_simulated_error(what: str, accepted: str) -> SqlError:
     """Return the error for a statement that TiDB executes and the simulator does not."""
-    return SqlError(1235, "42000", f"{what} is not simulated. Accepted: {accepted}")
+    return not_simulated(f"{what} is not simulated. Accepted: {accepted}")
 
 
 # -- literals and expressions -------------------------------------------------------------------------------------

@@ -310,18 +310,16 @@ class ArrayKey:
             case "SIGNED" | "UNSIGNED" if isinstance(content, int) and not isinstance(content, bool):
                 low, high = BOUNDS[self.type]
                 if not low <= content <= high:
-                    raise SqlError(
-                        3752, "HY000", f"Value is out of range for expression index '{self.name}' at row {row}"
-                    )
+                    raise sql_error(3752, self.name, row)
                 return content
             case "DOUBLE" | "REAL" if isinstance(content, int | float) and not isinstance(content, bool):
                 return float(content)
             case "CHAR" if isinstance(content, str):
                 if len(content.rstrip(" ")) > self.length:
-                    raise SqlError(3907, "22001", f"Data too long for expression index '{self.name}'")
+                    raise sql_error(3907, self.name)
                 return content[: self.length].rstrip(" ")
             case "SIGNED" | "UNSIGNED" | "DOUBLE" | "REAL" | "CHAR":
-                raise SqlError(3903, "HY000", f"Invalid JSON value for CAST for expression index '{self.name}'")
+                raise sql_error(3903, self.name)
         raise not_simulated(f"index {self.name} of {self.type} ARRAY; accepted: SIGNED, UNSIGNED, DOUBLE, CHAR")
 
     def entries(self, cells: Cells, row: int = 1) -> dict[bytes, str]:

@@ -1,9 +1,9 @@
-"""Functions read the numbers of texts and of JSON as TiDB does (pkg/types/convert.go with isFuncCast)."""
+"""Functions read the numbers of texts and of JSON, and round moments, as TiDB does (pkg/types/convert.go, time.go)."""
 
 from __future__ import annotations
 
 import pytest
-from support.upstreams import cases, played
+from support.upstreams import cases, played, shown
 
 READ = cases(r"""
     '12abc' + 0 => 12 => 1292 Truncated incorrect DOUBLE value: '12abc'
@@ -32,6 +32,20 @@ READ = cases(r"""
     CAST(CAST(CAST(5 AS UNSIGNED) AS JSON) AS SIGNED) => 5 => (none)
     2 = '1e99999999999999999999' => 0 => 1292 Truncated incorrect DOUBLE value: '1e99999999999999999999'
 """)
+
+
+ROUNDED = cases(r"""
+    CAST('2024-05-06 10:59:59.96' AS DATETIME(1)) => 2024-05-06 11:00:00.0
+    CAST('2024-00-00 10:00:59.96' AS DATETIME(1)) => 2024-00-00 10:01:00.0
+    CAST('2024-01-00 10:00:00.44' AS DATETIME(1)) => 2024-01-00 10:00:00.4
+    CAST(TIMESTAMP'2024-12-31 23:59:59.5' AS DATETIME) => 2025-01-01 00:00:00
+""")
+
+
+@pytest.mark.parametrize(("expression", "value"), ROUNDED)
+def test_moments_are_rounded(expression: str, value: str) -> None:
+    """pkg/types/time.go, RoundFrac: also those with a month or day of 0."""
+    assert shown(f"SET sql_mode = ''; SELECT {expression}") == value
 
 
 @pytest.mark.parametrize(("expression", "value", "warnings"), READ)
