@@ -26,6 +26,14 @@ INSERT INTO b VALUES (2); RENAME TABLE a TO x, b TO y; INSERT INTO x VALUES (11)
 EXCHANGED = """CREATE TABLE p (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (10));
 CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO p VALUES (1); INSERT INTO t VALUES (2);
 ALTER TABLE p EXCHANGE PARTITION a WITH TABLE t; INSERT INTO p VALUES (3); DELETE FROM t WHERE id = 1"""
+TO_ANOTHER = """CREATE DATABASE s; CREATE TABLE a (id INT PRIMARY KEY); INSERT INTO a VALUES (1); ALTER TABLE a RENAME TO s.a;
+UPDATE s.a SET id = 2; RENAME TABLE s.a TO test.b; INSERT INTO b VALUES (3)"""
+OUT = """CREATE TABLE t_a (id INT PRIMARY KEY); INSERT INTO t_a VALUES (1); RENAME TABLE t_a TO old; INSERT INTO old VALUES (2);
+CREATE TABLE t_b (id INT PRIMARY KEY); INSERT INTO t_b VALUES (1)"""
+LARGE = """CREATE TABLE t (id INT PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, 'a'); UPDATE t SET v = REPEAT('b', 900);
+UPDATE t SET v = REPEAT('c', 900)"""
+DROPPED_DATABASE = """CREATE DATABASE s; CREATE TABLE s.a (id INT PRIMARY KEY); INSERT INTO s.a VALUES (1); DROP DATABASE s;
+CREATE TABLE b (id INT PRIMARY KEY); INSERT INTO b VALUES (3)"""
 DROPPED = """CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); DROP TABLE t;
 CREATE TABLE u (id INT PRIMARY KEY); INSERT INTO u VALUES (1)"""
 DEFAULTS = """CREATE TABLE t (id INT PRIMARY KEY, v INT DEFAULT 5); INSERT INTO t VALUES (1, NULL), (2, 5), (3, 7);
@@ -63,7 +71,14 @@ def verified(home: Path) -> Verification:
         (EXCHANGED, "avro", "v8.5.3", f"[sink]\n{REGISTRY}", UNPROVED, "several tables of one topic"),
         (RENAMED, "simple", "v8.5.3", f"[sink]\n{BY_TABLE}", RIGHT, ""),
         (RENAMED, "simple&encoding-format=avro", "new:v8.5.4", f"[sink]\n{BY_TABLE}", RIGHT, ""),
+        (TO_ANOTHER, "simple", "v7.5.4", f"[sink]\n{BY_TABLE}", RIGHT, ""),
+        (TO_ANOTHER, "simple&encoding-format=avro", "new:v8.5.8", f"[sink]\n{BY_TABLE}", RIGHT, ""),
+        (OUT, "open-protocol", "v5.4.3", "[filter]\nrules = ['test.t*']\n", UNPROVED, "took it out of the changefeed"),
+        (OUT, "open-protocol", "v8.5.3", "[filter]\nrules = ['test.t*']\n", RIGHT, ""),
         (EXCHANGED, "maxwell", "v5.4.3", "enable-old-value = false\n", UNPROVED, "took rows out of it"),
+        (DROPPED_DATABASE, f"canal-json&{TIMED}", "v7.5.4", f"[sink]\n{BY_TABLE}", RIGHT, ""),
+        (DROPPED_DATABASE, "open-protocol", "new:v8.5.4", f"[sink]\n{BY_TABLE}", RIGHT, ""),
+        (TO_ANOTHER, "simple", "v7.6.0", f"[sink]\n{BY_TABLE}", RIGHT, ""),
         (DROPPED, f"canal-json&{TIMED}", "v7.5.4", f"[sink]\n{BY_TABLE}{NO_DROP}", RIGHT, ""),
         (DROPPED, "open-protocol", "new:v8.5.4", f"[sink]\n{BY_TABLE}{NO_DROP}", RIGHT, ""),
         (DEFAULTS, "debezium", "v8.5.3", f"[sink]\n{BY_COLUMN}", UNPROVED, "by which they are dispatched"),
@@ -116,6 +131,17 @@ def test_a_value_that_was_not_sent_is_wrong_there(
 def _replaced(record: dict[str, object], old: bytes, new: bytes) -> dict[str, object]:
     value = base64.b64decode(str(record["value"] or ""))
     return record | {"value": base64.b64encode(value.replace(old, new)).decode() or None}
+
+
+def test_a_row_in_a_file_may_have_old_values_that_its_message_has_not(tmp_path: Path) -> None:
+    """With only-output-updated-columns, whose messages leave out a handle key that did not change."""
+    large = (
+        f'large-message-handle-option = "claim-check"\nclaim-check-storage-uri = "{(tmp_path / "claims").as_uri()}"\n'
+    )
+    protocol = "open-protocol&max-message-bytes=800&only-output-updated-columns=true"
+    recorded(tmp_path, LARGE, protocol, "v8.5.3", f"[sink.kafka-config.large-message-handle]\n{large}")
+    found = verified(tmp_path)
+    assert (found.verdict, found.failures) == (RIGHT, ())
 
 
 def test_a_schema_that_no_topic_tells_is_missed(tmp_path: Path) -> None:

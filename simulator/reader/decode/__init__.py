@@ -114,7 +114,12 @@ def fetch_claim_check(
 
 
 def _same_row(cut: RowEvent, full: RowEvent) -> bool:
-    sides = (cut.before, full.before), (cut.after, full.after)
-    return (cut.commit_ts, cut.schema, cut.table, cut.op) == (full.commit_ts, full.schema, full.table, full.op) and all(
-        full_side is not None and small.items() <= full_side.items() for small, full_side in sides if small is not None
+    """Return whether a row that is cut down is that of a file. Old values that an UPDATE did not change may be left out, so that
+    one of Open Protocol without any looks like an INSERT."""
+    updates = full.op == "UPDATE" and cut.op in ("INSERT", "UPDATE")
+    places = ((row.commit_ts, row.schema, row.table, "" if updates else row.op) for row in (cut, full))
+    before = {**(cut.before or {}), **(full.before or {})} if updates else full.before
+    sides = (cut.before, before), (cut.after, full.after)
+    return len({*places}) == 1 and all(
+        side is not None and small.items() <= side.items() for small, side in sides if small is not None
     )

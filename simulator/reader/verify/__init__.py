@@ -175,6 +175,8 @@ def _excuses(
     if truth is None:
         yield from untold.untold_statements(origin, tables, stream.states.after, releases)
         yield from untold.open_files(stream.spec)
+    else:
+        yield from untold.left_untold(truth)
     if bare:
         yield untold.bare_deletes(stream.spec)
     told = () if truth is None else truth.statements

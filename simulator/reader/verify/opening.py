@@ -258,9 +258,11 @@ def _told_by_renames(truth: Truth, protocol: str) -> Mapping[str, TableSchemas]:
     memory = schema_memory(protocol)
     found: dict[str, TableSchemas] = {}
     for each in truth.statements if memory is not None else ():
-        if each.is_sent and renames(StreamStatement(*each.statement, None, each.modes)):
+        if each.is_sent:
             assert memory is not None
-            found.setdefault(each.topic, {}).update(memory.told(None, each.value.encode("utf-8", "surrogateescape")))
+            told = memory.told(None, each.value.encode("utf-8", "surrogateescape"))
+            if reading.is_rename(StreamStatement(*each.statement, None, each.modes), told):
+                found.setdefault(each.topic, {}).update(told)
     return found
 
 

@@ -164,9 +164,16 @@ def _told_by_renames(memory: SchemaMemory, records: pa.RecordBatch, events: pa.R
     offsets = records.column("offset").to_pylist()
     for place in np.flatnonzero(ints(events, "kind") == DDL).tolist():
         row = {name: events.column(name)[place].as_py() for name in ("commit_ts", "schema", "text", "offset")}
-        if renames(StreamStatement(row["commit_ts"], row["schema"] or "", row["text"])):
-            told |= memory.told(None, records.column("value")[offsets.index(row["offset"])].as_py())
+        each = memory.told(None, records.column("value")[offsets.index(row["offset"])].as_py())
+        if is_rename(StreamStatement(row["commit_ts"], row["schema"] or "", row["text"]), each):
+            told |= each
     return told
+
+
+def is_rename(statement: StreamStatement, told: TableSchemas) -> bool:
+    """Return whether a statement gives a table another name, given the table schemas that its message tells: classic TiCDC
+    tells that before it, the new architecture writes the old name in full."""
+    return len({(schema, table) for schema, table, _ in told}) > 1 or bool(renames(statement))
 
 
 def _each_alone(protocol: str) -> bool:
