@@ -15,17 +15,8 @@ import pyarrow.compute as pc
 
 from simulator.errors import UserError
 from simulator.reader.events import record_batch
-from simulator.reader.records import (
-    BYTES,
-    ROWS,
-    FixtureFile,
-    TopicPartition,
-    file_size,
-    fixture_files,
-    kafka_topic,
-    offset_range,
-    read_batches,
-)
+from simulator.reader.record_batches import BYTES, ROWS, file_size, offset_range, read_batches
+from simulator.reader.records import FixtureFile, TopicPartition, fixture_files, kafka_topic
 from simulator.reader.storage.directory import StorageDirectory
 from simulator.reader.storage.table_events import TableFiles, table_files
 from simulator.sinks.kafka import KafkaSettings, of_changefeed

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from simulator.errors import UserError
 from simulator.reader.event_lines import lines, quote_if_needed, raw_lines
-from simulator.reader.records import FixtureFile, Record, read_batches, read_records
+from simulator.reader.record_batches import read_batches
+from simulator.reader.records import FixtureFile, Record, read_records
 
 TS = 415508878783938562
 

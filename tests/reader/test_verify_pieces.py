@@ -17,7 +17,8 @@ from simulator.reader import truth_metadata
 from simulator.reader.contract import CheckedPiece, PartitionSummary, joined_pieces
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.partitions import StreamPartition, partitions
-from simulator.reader.records import FixtureFile, read_batches
+from simulator.reader.record_batches import read_batches
+from simulator.reader.records import FixtureFile
 from simulator.reader.replay import ImagePairSource, Report
 from simulator.reader.replay.neighbours import read_in_process
 from simulator.reader.verify import opening, reading, verify
