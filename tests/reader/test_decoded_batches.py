@@ -24,12 +24,12 @@ from support.damage import damaged
 from support.vectors.files import DEFAULT as VECTORS
 from support.vectors.files import Vector, vectors
 
-from simulator.columns.change_frame import DDL, ROW, ints
+from simulator.columns.change_frame import DDL, ROW, WATERMARK, ints
 from simulator.reader.decode import RowEvent, batches, decode, decoder
 from simulator.reader.decode.batches import EventRows, StreamDecoder, possible_statements
 from simulator.reader.decode.message_bytes import decode_base64
 from simulator.reader.decode.row_images import row_images
-from simulator.reader.events import RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
+from simulator.reader.events import RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout, record_batch
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
 from simulator.ticdc.codecs.codec import Fidelity
@@ -387,3 +387,15 @@ def test_a_text_is_rejected_if_python_rejects_it(text: str) -> None:
             decode_base64(cells)
     else:
         assert decode_base64(cells).to_pylist() == [b"\0\0\0", expected, b"A"]
+
+
+@pytest.mark.parametrize("last", [b'{"t":3}', b'{"ts":', b'{"ts":5,"t":1,"scm":"s","tbl":"t"}', b'{"t":1,"ts"}'])
+def test_a_key_without_its_numbers_behind_others_is_unreadable(last: bytes) -> None:
+    """Digits behind a text are not its own; there are enough messages that texts are searched one by one."""
+    keys = [VERSION + len(key).to_bytes(8, "big") + key for key in [*[b'{"ts":5,"t":3}'] * 20, last]]
+    columns = [[*range(21)], [0] * 21, keys, [bytes(8)] * 21]
+    found = StreamDecoder("open-protocol").decoded(record_batch(columns))
+    assert found.column("kind").to_pylist() == [WATERMARK] * 20 + [UNREADABLE]
+
+
+VERSION = (1).to_bytes(8, "big")

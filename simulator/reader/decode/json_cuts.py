@@ -155,11 +155,11 @@ def cut_numbers(data: Bytes, at: Places, ends: Places, numbers: Sequence[Number]
         values, end = numbers_at(data, start)
         end = np.where(lacks, at, end)
         zero = (bytes_at(data, start, 1)[:, 0] == ord("0")) & (end > start + 1)
-        fine &= (end > start) & ~zero & (values <= LAST) | lacks
+        fine &= (end > start) & (end <= ends) & ~zero & (values <= LAST) | lacks
         constants.append(Shared.between(data, at, start))
         if number.name is not None:
             found[number.name] = pa.array(values.astype(np.int64), mask=lacks if lacks.any() else None)
-        at = end
+        at = np.minimum(end, ends)  # a text without the mark may have one behind it that begins with digits
     return CutNumbers(constants, found, at, fine)
 
 
