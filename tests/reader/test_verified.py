@@ -321,6 +321,22 @@ def test_a_commit_ts_between_those_beside_it_is_told(tmp_path: Path) -> None:
     assert (failure.check, failure.examples[0].what) == ("changes-different", what)
 
 
+def test_another_id_of_a_table_is_told_of_its_only_row(tmp_path: Path) -> None:
+    """By the messages with its schema."""
+    recorded(tmp_path, "enum", "simple")
+
+    def other(record: Record) -> Record:
+        id = re.search(rb'"tableID":(\d+)', record["value"])
+        is_row = b'"INSERT"' in record["value"]
+        return replaced(id[0], b'"tableID":%d' % (int(id[1]) + 1))([record])[0] if id and is_row else record
+
+    assert verified(tmp_path).verdict == RIGHT
+    change_messages(tmp_path, lambda records: [other(record) for record in records])
+    (failure,) = verified(tmp_path).failures
+    assert failure.check == "message-different"
+    assert "which no message with its schema has" in failure.examples[0].what
+
+
 SENT = {("shop.t", CHANGES): ChangeSum(2, 7, 9), ("shop.t", DELETES): ChangeSum(1, 3, 4)}
 
 

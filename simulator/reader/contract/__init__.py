@@ -183,6 +183,12 @@ NEVER = -1
 DescribedTable: TypeAlias = "tuple[str, int, int]"
 """`db.table`, version and id of a table in a message with its schema; 0 for an id that the message does not have."""
 
+TableSpan: TypeAlias = "tuple[str, int]"
+"""`db.table`, and how many statements were before."""
+
+Ids: TypeAlias = "tuple[tuple[str, int], ...]"
+"""The names and numbers of ids and versions in a message."""
+
 
 @dataclass(frozen=True)
 class ProgressSamples:
@@ -223,6 +229,12 @@ class PartitionSummary:
 
     bootstraps: Counter[DescribedTable] = field(default_factory=Counter)
     """Number of messages with a table's schema."""
+
+    told_ids: set[tuple[str, int]] = field(default_factory=set)
+    """`db.table` and the ids of the tables in statements."""
+
+    row_ids: dict[TableSpan, dict[Ids, int]] = field(default_factory=dict)
+    """The ids that rows of a table have between two statements, each with the offset of a row."""
 
     repeated: int = 0
     """Number of repeated row changes."""
@@ -302,6 +314,8 @@ def joined_pieces(pieces: Sequence[CheckedPiece], show: int = SHOW) -> Partition
         statements=statements,
         rows=sum((each.rows for each in every), Counter()),
         bootstraps=sum((each.bootstraps for each in every), Counter()),
+        told_ids=set().union(*(each.told_ids for each in every)),
+        row_ids=_row_ids(every),
         repeated=sum(each.repeated for each in every),
         bare_deletes=sum(each.bare_deletes for each in every),
         exact=all(each.exact for each in every),
@@ -322,6 +336,13 @@ def joined_pieces(pieces: Sequence[CheckedPiece], show: int = SHOW) -> Partition
 
 def _lowest(times: Sequence[int]) -> int:
     return min((ts for ts in times if ts != NEVER), default=NEVER)
+
+
+def _row_ids(summaries: Sequence[PartitionSummary]) -> dict[TableSpan, dict[Ids, int]]:
+    found: dict[TableSpan, dict[Ids, int]] = {}
+    for span, ids in (item for each in reversed(summaries) for item in each.row_ids.items()):
+        found.setdefault(span, {}).update(ids)
+    return found
 
 
 def _reasons(summaries: Sequence[PartitionSummary]) -> Counter[str]:

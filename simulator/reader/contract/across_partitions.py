@@ -19,7 +19,9 @@ from simulator.reader.contract import (
     NEVER,
     SHOW,
     DescribedTable,
+    Ids,
     PartitionSummary,
+    TableSpan,
     Violation,
     ViolationCounter,
     Violations,
@@ -32,7 +34,10 @@ from simulator.tso import FOREVER
 
 
 def check_across_partitions(summaries: Iterable[PartitionSummary], spec: StreamSpec, show: int = SHOW) -> Violations:
+    summaries = list(summaries)
     tally, topics = ViolationCounter(show), topic_summaries(summaries, spec)
+    for violation in _other_ids(summaries):
+        tally.add(violation)
     if spec.watermarks:
         _check_missing_watermarks(tally, topics, spec)
         if spec.finished:
@@ -181,6 +186,28 @@ def choose_reading(one: Sequence[PartitionSummary], other: Sequence[PartitionSum
         *(each for each in one if each.place[0] not in chosen),
         *(each for each in other if each.place[0] in chosen),
     ]
+
+
+def _other_ids(summaries: Sequence[PartitionSummary]) -> Iterator[Violation]:
+    """Yield rows whose ids are those of no message with the schema of their table, or others than in another partition."""
+    told, boots = (
+        defaultdict[str, set[int]](set),
+        {table for each in summaries for table, _, id in each.bootstraps if id},
+    )
+    for each in summaries:
+        for table, id in (*each.told_ids, *((table, id) for table, _, id in each.bootstraps)):
+            told[table].add(id)
+    every, known = set().union(*told.values()), dict[TableSpan, Ids]()
+    for each in summaries:
+        for span, found in each.row_ids.items():
+            for ids, offset in found.items():
+                first, (name, _) = known.setdefault(span, ids), span
+                id, allowed = dict(ids).get("tableID", 0), told[name] if name in boots else every
+                other = [f"{member}: {one} → {two}" for (member, one), (_, two) in zip(ids, first) if one != two]
+                if boots and id and id not in allowed:
+                    other = [f"tableID: {id}, which no message with its schema has"]
+                if other:
+                    yield Violation("message-different", *each.place, offset, f"a row of {name}: {other[0]}", name)
 
 
 def _check_missing_watermarks(tally: ViolationCounter, topics: Sequence[TopicSummary], spec: StreamSpec) -> None:

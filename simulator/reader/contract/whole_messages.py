@@ -191,10 +191,13 @@ class RowMessages:
         if self._times is None or name in self._partitioned or name in self._spec.held_back:
             return ""
         epoch = int(np.searchsorted(self._times, events.ts[at]))
+        if not event.ids:
+            return ""
         for member, number in event.ids:
             first = self._ids.setdefault((name, epoch, member), number)
             if first != number:
                 return f"{member}: {number} → {first}"
+        events.summary.row_ids.setdefault((name, epoch), {}).setdefault(event.ids, int(events.offset[at]))
         return ""
 
     def _unequal(self, events: EventArrays, at: Ints, keys: pa.Array, values: pa.Array) -> Ints:
@@ -247,8 +250,12 @@ def sent_texts(sent: Iterable[ExpectedStatement]) -> SentTexts:
 
 def check_control_messages(events: EventArrays, writer: MessageWriter, sent: SentTexts) -> None:
     """Compare the statements and watermarks of a batch."""
+    tells_ids = CODECS[events.spec.protocol].bootstrap is not None
     for at in (*events.at(WATERMARK).tolist(), *events.at(DDL).tolist()):
         message = events.message(at)
+        if tells_ids and events.kind[at] == DDL:
+            told = ((each.table, each.ids) for each in texts_of(message, events))
+            events.summary.told_ids.update((table, number) for table, ids in told for name, number in ids if name == ID)
         if events.kind[at] == WATERMARK:
             if what := _other_watermark(events, at, message, writer):
                 _report(events, at, f"a watermark: {what} (as it is → as TiCDC writes it)")
@@ -265,6 +272,8 @@ def _other_watermark(events: EventArrays, at: int, message: KeyAndValue, writer:
     written = writer.watermark(int(events.ts[at]))
     if written is None or message == written[0] and not written[1]:
         return ""
+    if bool(message[1]) != bool(written[0][1]):
+        return OTHER_MEMBERS
     actual, (expected,) = texts_of(message, events), texts_of(written[0], events, written[1])
     return first_difference(actual[0], expected) if actual else OTHER_MEMBERS
 
@@ -309,9 +318,12 @@ def check_bootstraps(events: EventArrays, writer: MessageWriter) -> None:
                 events.counter.add(Violation("message-different", *events.place, int(offsets[place]), what))
 
 
+ID = "tableID"
+
+
 def _described(told: ComparedEvent) -> DescribedTable:
     ids = dict(told.ids)
-    return told.table, ids.get("version", 0), ids.get("tableID", 0)
+    return told.table, ids.get("version", 0), ids.get(ID, 0)
 
 
 def _difference(actual: ComparedEvent, events: EventArrays, writer: MessageWriter) -> str:
