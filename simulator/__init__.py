@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from simulator.api.session import Message, Result, TiCDC
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = ["Message", "Result", "TiCDC", "__version__"]
 

@@ -162,7 +162,7 @@ def _misused(error: click.UsageError) -> int:
         return 2
     command = error.ctx.command_path if error.ctx is not None else "ticdc-sim"
     if isinstance(error, click.NoSuchOption) and (command, error.option_name) in REMOVED:
-        return _complain(2, f"{error.option_name} was removed after 0.2.0: kafka-python alone sends to Kafka")
+        return _complain(2, f"{error.option_name} was removed in 0.3.0: kafka-python alone sends to Kafka")
     return _complain(2, f"{mask_secrets(error.format_message()).rstrip('.')} (see {command} --help)")
 
 
