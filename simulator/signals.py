@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 PATIENCE = 10.0
 """Seconds after a signal in which further signals are ignored, while the process cleans up."""
@@ -27,19 +28,30 @@ class Stopped(BaseException):
         """As shells have it."""
 
 
+class StoppedInImport(Stopped, KeyboardInterrupt):
+    """A signal came while a module was imported: Python's compiler lets through no other exception than a
+    KeyboardInterrupt, and goes on behind it (CPython 3.11: Python/ast_opt.c, make_const)."""
+
+
 @contextmanager
 def stop_on_signal() -> Iterator[None]:
     """Raise Stopped when a signal comes."""
     last = -PATIENCE
 
-    def stop(number: int, frame: object) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         nonlocal last
         if time.monotonic() - last >= PATIENCE:
             last = time.monotonic()
-            raise Stopped(number)
+            raise StoppedInImport(number) if _imports(frame) else Stopped(number)
 
     with _handled(stop):
         yield
+
+
+def _imports(frame: FrameType | None) -> bool:
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None
 
 
 class StopRequest:
@@ -54,7 +66,7 @@ def stop_gracefully() -> Iterator[StopRequest]:
     """Turn the first signal into a stop request; the second one raises Stopped."""
     asked = StopRequest()
 
-    def ask(number: int, frame: object) -> None:
+    def ask(number: int, frame: FrameType | None) -> None:
         if asked.number:
             raise Stopped(number)
         asked.number = number
@@ -82,7 +94,7 @@ def ignore_signals() -> None:
 
 
 @contextmanager
-def _handled(handler: Callable[[int, object], None]) -> Iterator[None]:
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Install a handler for the signals. Signals reach only the main thread; nothing is done in others."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -10,7 +10,7 @@ import click
 
 from simulator import tso
 from simulator.cli import options as shared
-from simulator.cli.options import COUNT, PATH, Group, SectionedCommand
+from simulator.cli.options import COUNT, PATH, TEXT, Group, SectionedCommand
 from simulator.cli.output import show_lines, warn, without_pandas
 from simulator.errors import UserError
 from simulator.settings import AUTO
@@ -20,7 +20,7 @@ LISTED = ", ".join(PROTOCOLS.choices)
 
 
 @click.command(cls=SectionedCommand)
-@click.argument("source")
+@click.argument("source", type=TEXT)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
 @click.option("--raw", is_flag=True, help="The bytes of each message as text, to compare two streams with diff.")
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
@@ -29,7 +29,10 @@ LISTED = ", ".join(PROTOCOLS.choices)
 )
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
 @click.option(
-    "--schema-registry", metavar="URL", help="The registry with the schemas of the messages (protocols in Avro)."
+    "--schema-registry",
+    type=TEXT,
+    metavar="URL",
+    help="The registry with the schemas of the messages (protocols in Avro).",
 )
 @click.option(
     "--config", type=PATH, metavar="FILE", help="The changefeed.toml with which files on storage were written."
@@ -82,8 +85,8 @@ DETAILS = click.Choice(["commit-ts", "build-ts", "ids", "order", "members", "wat
 
 
 @click.command(cls=SectionedCommand)
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", type=TEXT)
+@click.argument("b", type=TEXT)
 @click.option(
     "--protocol",
     type=PROTOCOLS,
@@ -119,28 +122,30 @@ def compare(a: str, b: str, **options: Any) -> int:
 
 
 @click.command(cls=SectionedCommand)
-@click.argument("source", required=False)
+@click.argument("source", type=TEXT, required=False)
 @click.option(
     "--truth",
     type=PATH,
     metavar="DIR",
     help="What --truth of run, diff or load wrote: the rows expected, and how the stream was made.",
 )
-@click.option("--before", metavar="DIR", help="Snapshot of the rows where the stream begins.")
-@click.option("--after", metavar="DIR", help="Snapshot of the rows that are expected where it ends.")
+@click.option("--before", type=TEXT, metavar="DIR", help="Snapshot of the rows where the stream begins.")
+@click.option("--after", type=TEXT, metavar="DIR", help="Snapshot of the rows that are expected where it ends.")
 @click.option(
     "--against",
+    type=TEXT,
     metavar="DIR|URL",
     help="What a consumer wrote down, to be held against the truth: a snapshot, or its database "
     "(sqlite:///file.db, postgresql://…, mysql://…, or jdbc:… through Spark).",
 )
 @shared.TEXT_FORMAT
 @click.option("--jdbc-driver", type=PATH, metavar="JAR", help="The driver of a jdbc: database.")
-@click.option("--sink-uri", metavar="URI", help="The changefeed's sink URI.  [default: the truth's]")
+@click.option("--sink-uri", type=TEXT, metavar="URI", help="The changefeed's sink URI.  [default: the truth's]")
 @click.option("--config", type=PATH, metavar="FILE", help="Its changefeed.toml.  [default: the truth's]")
 @shared.time_zone("[default: the truth's, else System, which is UTC]")
 @click.option(
     "--schema-registry",
+    type=TEXT,
     metavar="URL",
     help="Where the schemas are that messages name (avro from Kafka).  [default: the changefeed's]",
 )
@@ -262,6 +267,7 @@ def table(name: str, **options: Any) -> None:
 @click.option("--config", type=PATH, metavar="FILE", help="Only what concerns a changefeed with this changefeed.toml.")
 @click.option(
     "--sink-uri",
+    type=TEXT,
     metavar="URI",
     help="Only what concerns a changefeed with this sink URI; without one the sink is Kafka.",
 )

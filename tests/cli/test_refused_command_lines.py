@@ -189,6 +189,17 @@ REFUSED = {
     "run s.sql --console --resume": "--resume needs --checkpoint DIR",
     # a variable of the shell that nobody has set
     **{f"run s.sql --console {option} ''": f"Invalid value for '{option}': it is empty" for option in EMPTY},
+    **{
+        f"{command} ''": f"Invalid value for '{name}': it is empty"
+        for command, name in {
+            "inspect": "SOURCE",
+            "compare out": "B",
+            "verify": "[SOURCE]",
+            "verify out --against": "--against",
+            "verify out --before": "--before",
+            "verify out --sink-uri": "--sink-uri",
+        }.items()
+    },
     "serve --host ''": "Invalid value for '--host': it is empty",
     "serve --api-port 99999": "99999",
     "serve --data before": "--data before holds something else (test.t-schema.sql): give a new or empty directory",

@@ -6,6 +6,7 @@ Such a run is a process of its own, with a Spark of its own.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import signal
@@ -24,6 +25,7 @@ from support.processes import children, end_within, errors, kill, started, wait_
 
 from simulator import broker, signals
 from simulator.broker.java import free_port
+from simulator.cli import run
 from simulator.engines import in_process
 from simulator.reader import truth_metadata
 from simulator.reader.records import Record
@@ -290,3 +292,18 @@ def test_a_second_signal_changes_nothing_while_the_first_one_is_followed() -> No
             signal.raise_signal(signal.SIGTERM)
             done.append("put away")
     assert done == ["put away"]
+
+
+@pytest.mark.usefixtures("heard")
+def test_a_signal_while_a_module_is_imported_ends_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python's compiler swallows what a handler raises, unless it is a KeyboardInterrupt, of which click makes another."""
+    tmp_path.joinpath("signalled.py").write_text("import signal; signal.raise_signal(signal.SIGTERM)")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt, match="^stopped by SIGTERM$"), signals.stop_on_signal():
+        importlib.import_module("signalled")
+
+    monkeypatch.setattr("simulator.cli.scenarios.scenarios", lambda **_: importlib.import_module("signalled"))
+    assert run(["scenarios"]) == 143
+    assert capsys.readouterr().err.strip() == "ticdc-sim: stopped by SIGTERM"

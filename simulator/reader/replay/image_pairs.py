@@ -64,7 +64,7 @@ from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import SOFT_DELETE_TIME, Name, Table, visible_columns
 
 UNDEFINED = "nobody says how it is defined then, and messages do not tell its handle key"
-ONLY_CONSISTENCY = "nobody says how it is defined then, so that they are held against each other alone"
+ONLY_CONSISTENCY = "nobody says how it is defined then, so that they are held against each other alone (--truth DIR of the run, or --before DIR, tells)"
 ABOVE = "above the TSO at which rows are compared"
 UNKNOWN_KEY = "messages do not tell its handle key"
 UNKNOWN_ROW = "it has no handle key, and messages do not tell its rows wholly"
