@@ -109,7 +109,8 @@ class Shell:
         """Answer each statement as soon as it is complete."""
         code = 0
         try:
-            for line, text in _pieces(sys.stdin.buffer, self._is_whole):
+            pieces = _pieces(sys.stdin.buffer, self._is_whole)
+            for line, text in ((line, text) for line, piece in pieces for text in self._parts(piece)):
                 try:
                     self.answer(text)
                 except SimulatorError as error:
@@ -122,6 +123,15 @@ class Shell:
         except Quit:
             pass
         return code
+
+    def _parts(self, text: str) -> Sequence[str]:
+        """Return the statements of a line, of which each may fail; a command, or what is no SQL, as it is."""
+        if text.lstrip().startswith("\\"):
+            return [text]
+        try:
+            return [statement.text for statement in split_script(text, self._sql_mode)] or [text]
+        except SimulatorError:
+            return [text]
 
     def answer(self, text: str) -> None:
         """Run a command or statements and print the result; raises SimulatorError and Quit."""

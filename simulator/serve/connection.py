@@ -78,6 +78,16 @@ NO_MULTI_STATEMENTS = SqlError(
 )
 
 
+def _in_utf8(answer: bytes) -> bytes:
+    """Return a client's answer to the greeting with utf8mb4 in place of its collation: not all are known where it is read."""
+    return answer[:COLLATION_AT] + bytes([Collation.utf8mb4_bin]) + answer[COLLATION_AT + 1 :]
+
+
+def _collation(number: int) -> str:
+    """Return the name of a collation, by default TiDB's (tidb pkg/parser/charset/charset.go, GetCharsetInfoByID)."""
+    return next((each.name for each in Collation if each == number), Collation.utf8mb4_bin.name)
+
+
 @contextmanager
 def _handshake_expected() -> Iterator[None]:
     """Raise ConnectionClosed, with MySQL's text for the client, for a packet that cannot be parsed."""
@@ -108,7 +118,7 @@ class ClientConnection(Connection):
     ) -> None:
         super().__init__(stream, BaseSession(), Control(), users, CAPABILITIES, ssl)  # type: ignore[arg-type]
         self.handler, self._host = handler, host
-        self._collation = Collation.utf8mb4_bin
+        self._collation = Collation.utf8mb4_bin.name
         self.session.username = None
 
     @property
@@ -143,7 +153,7 @@ class ClientConnection(Connection):
         )
         answer = await self.stream.greet(greeting)
         with _handshake_expected():
-            response = packets.parse_handshake_response(self.server_capabilities, answer)
+            response = packets.parse_handshake_response(self.server_capabilities, _in_utf8(answer))
         wants_tls = isinstance(response, SSLRequest)
         if wants_tls and self.ssl is None:
             raise ConnectionClosed
@@ -151,8 +161,8 @@ class ClientConnection(Connection):
         if isinstance(response, SSLRequest):
             answer = await self.stream.read()
             with _handshake_expected():
-                response = packets.parse_handshake_response_41(self.server_capabilities, answer)
-        self.capabilities, self._collation = response.capabilities, Collation(answer[COLLATION_AT])
+                response = packets.parse_handshake_response_41(self.server_capabilities, _in_utf8(answer))
+        self.capabilities, self._collation = response.capabilities, _collation(answer[COLLATION_AT])
         await state.aclose()
         await self._log_in(response.username, response.auth_response, response.client_plugin, response.database or "")
         if Capabilities.CLIENT_LOCAL_FILES in self.capabilities:
@@ -189,7 +199,7 @@ class ClientConnection(Connection):
             await self._refuse(SqlError(1045, "28000", text))
         self.session.username = name
         found_rows = Capabilities.CLIENT_FOUND_ROWS in self.capabilities
-        self.handler.log_in(f"{name}@{self._host}", found_rows, self._collation.name)
+        self.handler.log_in(f"{name}@{self._host}", found_rows, self._collation)
         if database:
             try:
                 await self._use(database)

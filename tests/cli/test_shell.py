@@ -71,6 +71,8 @@ def test_a_pipe_stops_at_the_first_statement_that_fails(piped: Piped) -> None:
     assert (code, "later" in out, err) == (2, False, [f"ticdc-sim: {error}"])
     code, out, err = piped(text, "--force")
     assert (code, "later" in out, err) == (2, True, [error])
+    code, out, err = piped("SELECT 'x' FROM nothing; SELECT 'the same line';", "--force")
+    assert (code, "the same line" in out, len(err)) == (2, True, 1)
 
 
 @pytest.mark.parametrize(

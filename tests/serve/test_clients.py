@@ -97,13 +97,18 @@ class Silent(pymysql.connections.Connection):
 
 
 COLLATIONS = {
-    "utf8mb4_general_ci": ("utf8mb4", "utf8mb4_general_ci", 1),
-    "utf8mb4_0900_ai_ci": ("utf8mb4", "utf8mb4_0900_ai_ci", 1),
-    "utf8mb4_swedish_ci": ("utf8mb4", "utf8mb4_bin", 0),
-    "utf8_bin": ("utf8", "utf8_bin", 0),
-    "latin1_swedish_ci": ("latin1", "utf8mb4_bin", 0),
+    "utf8mb4_general_ci": ("utf8mb4", "utf8mb4", "utf8mb4_general_ci", 1),
+    "utf8mb4_0900_ai_ci": ("utf8mb4", "utf8mb4", "utf8mb4_0900_ai_ci", 1),
+    "utf8mb4_swedish_ci": ("utf8mb4", "utf8mb4", "utf8mb4_bin", 0),
+    "utf8_bin": ("utf8", "utf8", "utf8_bin", 0),
+    "latin1_swedish_ci": ("latin1", "utf8mb4", "utf8mb4_bin", 0),
+    "latin1_bin": ("latin1", "latin1", "latin1_bin", 0),
+    "binary": ("binary", "binary", "binary", 0),
+    "koi8r_general_ci": ("utf8mb4", "utf8mb4", "utf8mb4_bin", 0),
+    "none": ("utf8mb4", "utf8mb4", "utf8mb4_bin", 0),
 }
-"""By the collation of the handshake: the character set and collation of the session, and whether 'a' equals 'A'."""
+"""By the collation of the handshake: the character set of the client, and those and the collation of the connection, and
+whether 'a' equals 'A'. A character set that TiDB has not is not taken."""
 
 
 @pytest.fixture(scope="module")
@@ -116,15 +121,16 @@ def greeted() -> Iterator[int]:
 @pytest.mark.parametrize("collation", COLLATIONS)
 def test_handshake_sets_the_character_set(greeted: int, monkeypatch: pytest.MonkeyPatch, collation: str) -> None:
     """tidb pkg/session/session.go, SetCollation."""
-    charset, connection, equal = COLLATIONS[collation]
-    chosen = SimpleNamespace(id=Collation[collation].value, encoding="utf8")
+    charset, of_connection, connection, equal = COLLATIONS[collation]
+    number = Collation[collation].value if collation in Collation.__members__ else 254
+    chosen = SimpleNamespace(id=number, encoding="utf8")
     monkeypatch.setattr(pymysql.connections, "charset_by_name", lambda name: chosen)
     client: Any = Silent(port=greeted, user="root")
     variables = "@@character_set_client, @@character_set_results, @@character_set_connection, @@collation_connection"
     with client.cursor() as cursor:
         for _ in range(2):
             cursor.execute(f"SELECT {variables}, 'a' = 'A'")
-            assert cursor.fetchall() == ((charset, charset, charset, connection, equal),)
+            assert cursor.fetchall() == ((charset, charset, of_connection, connection, equal),)
             client._execute_command(COM_RESET_CONNECTION, b"")
             client._read_ok_packet()
 

@@ -309,13 +309,15 @@ def _names(session: SqlSession, name: str, value: str) -> SqlSession:
 
 def with_client(session: SqlSession, user: str, found_rows: bool, collation: str) -> SqlSession:
     """Return the new session of a client, whose handshake names a collation (tidb pkg/session/session.go,
-    SetCollation). One that TiDB does not implement becomes utf8mb4_bin; its character set stays."""
-    settings, charset = session.settings, collation.partition("_")[0]
+    SetCollation). One that TiDB does not implement becomes utf8mb4_bin for the connection; its character set stays that
+    of the client."""
+    charset = collation.partition("_")[0]
     if charset in CHARSETS:
+        names = {"character_set_client": charset, "character_set_results": charset}
+        session = replace(session, settings={**session.settings, **names})
         connection = collation if collation in COLLATIONS else "utf8mb4_bin"
-        names = dict.fromkeys(("character_set_client", "character_set_results", "character_set_connection"), charset)
-        settings = {**settings, **names, "collation_connection": connection}
-    return replace(session, user=user, found_rows=found_rows, greeted=collation, settings=settings)
+        session = _connection_collation(session, "collation_connection", connection)
+    return replace(session, user=user, found_rows=found_rows, greeted=collation)
 
 
 def _connection_charset(session: SqlSession, name: str, value: str) -> SqlSession:

@@ -212,10 +212,10 @@ def _aes(name: str, compute: Callable[..., bytes | None]) -> Function:
             text, secret = data(row, context), key(row, context)
             if text is None or secret is None:
                 return None
-            variable = context.variable("block_encryption_mode").lower()
-            size, mode = variable.split("-")[1:]
+            variable = (context.variable("block_encryption_mode") or "").lower()
+            mode, size = byte_strings.MODES.get(variable, ("", 0))
             vector: bytes | None = b""
-            if size not in byte_strings.SIZES or mode not in byte_strings.MODES:
+            if not mode:
                 context.problem(ALWAYS, f"1105 unsupported block encryption mode - {variable}")
             elif mode == "ecb":
                 if vectors:
@@ -224,7 +224,7 @@ def _aes(name: str, compute: Callable[..., bytes | None]) -> Function:
                 vector = _vector(name, vectors, row, context)
                 if vector is None:
                     return None
-            result = compute(mode, text, byte_strings.derived_key(secret, int(size) // 8), vector)
+            result = compute(mode, text, byte_strings.derived_key(secret, size), vector)
             return None if result is None else result.decode("latin-1")
 
         return byte_string(evaluate)

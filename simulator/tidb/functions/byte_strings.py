@@ -13,9 +13,8 @@ from typing import Any
 from simulator.tidb.errors import incorrect_string
 
 BLOCK = 16
-MODES = ("ecb", "cbc", "ofb", "cfb")
-SIZES = ("128", "192", "256")
-"""Bits of a key."""
+MODES = {f"aes-{size}-{mode}": (mode, size // 8) for size in (128, 192, 256) for mode in ("ecb", "cbc", "ofb", "cfb")}
+"""How AES combines blocks, and the bytes of its key, by block_encryption_mode."""
 
 
 def derived_key(password: bytes, size: int) -> bytes:

@@ -6,6 +6,7 @@ import pytest
 from support.upstreams import grouped, in_test, played, shown
 
 from simulator.releases import find
+from simulator.tidb.errors import SqlError
 
 NEW = played("SET time_zone = '+00:00'; SET timestamp = 1700000000", in_test(find("v8.0.0"))).upstream
 
@@ -133,3 +134,10 @@ def test_aes_decrypts_what_it_has_encrypted(mode: str, size: int, text: str) -> 
     start = "" if mode == "ecb" else f", x'{START}'"
     read = f"concat('=', aes_decrypt(aes_encrypt('{text}', 'key'{start}), 'key'{start}))"
     assert shown(f"SET block_encryption_mode = 'aes-{size}-{mode}'; SELECT {read}", NEW) == f"={text}"
+
+
+@pytest.mark.parametrize("mode", ["''", "'aes-128'", "'aes-512-cbc'", "'a-b-c-d'", "7"])
+def test_an_unknown_mode_of_aes_is_told(mode: str) -> None:
+    """tidb pkg/expression/builtin_encryption.go, aesModes."""
+    with pytest.raises(SqlError, match=f"unsupported block encryption mode - {mode.strip(chr(39))}$"):
+        shown(f"SET block_encryption_mode = {mode}; SELECT aes_encrypt('a', 'b', x'{START}')", NEW)
