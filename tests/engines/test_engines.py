@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -99,15 +100,20 @@ ROWS = [(key, "x") for key in range(40)]
 ONE, TWO = "CREATE TABLE `one` (id int primary key, v blob)", "CREATE TABLE `two` (id int primary key, v text)"
 
 
-def test_both_engines_give_the_same_ids_to_schemas(spark: SparkSession, tmp_path: Path) -> None:
-    """The first row of each table decides, wherever it is sent."""
+@pytest.mark.parametrize(
+    ("protocol", "release"), [("avro", ("v8.0.0",)), ("debezium-avro", ("v26.3.4", "--architecture", "new"))]
+)
+def test_both_engines_give_the_same_ids_to_schemas(
+    spark: SparkSession, tmp_path: Path, protocol: str, release: Sequence[str]
+) -> None:
+    """The first row of each table decides, wherever it is sent, of one that has DELETEs alone, too."""
     three = Table("CREATE TABLE `three` (id int primary key, v int)", [(1, 2)], [(1, 3)])
     config = tmp_path / "changefeed.toml"
     config.write_text(
         "[sink]\nschema-registry = 'http://127.0.0.1:8081'\n"
         "dispatchers = [{matcher = ['*.*'], topic = '{schema}_{table}'}]\n"
     )
-    options = ("--sink-uri", f"{URI}avro&enable-tidb-extension=true", "--config", config, "--release", "v8.0.0")
+    options = ("--sink-uri", f"{URI}{protocol}&enable-tidb-extension=true", "--config", config, "--release", *release)
     made = both(tmp_path, [Table(ONE, ROWS, []), Table(TWO, [], ROWS), three], *options)
     alone, on_spark = ((directory / "schemas.json").read_text() for directory in made)
     assert alone == on_spark

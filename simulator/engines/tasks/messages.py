@@ -339,7 +339,10 @@ def with_schemas(spec: TaskSpec, first: Iterable[pa.RecordBatch]) -> TaskSpec:
     parts = list(first)
     merged = pa.Table.from_batches(parts, FIRST_ROWS).combine_chunks().to_batches()
     rows = first_rows(merged[0]).to_pylist() if merged else []
-    named = sorted({(row["commit_ts"], row["table"], kind) for row in rows for kind in (False, row["has_value"])})
+    always = CODECS[spec.options.protocol].deletes_have_values
+    named = sorted(
+        {(row["commit_ts"], row["table"], kind) for row in rows for kind in (False, always or row["has_value"])}
+    )
     of_rows = ((ts, schema) for ts, table, of_values in named for schema in _schema(spec, table, of_values))
     placed = sorted((*of_rows, *_of_control_events(spec)), key=lambda pair: pair[0])
     return replace(spec, schemas=spec.schemas.assign(schema for _, schema in placed))

@@ -180,6 +180,9 @@ class Codec:
     """Return the schema of the keys of rows, or of their values, which a registry has and messages name; None if they
     name none."""
 
+    deletes_have_values: bool = False
+    """Whether the message of a DELETE names the schema of values, too."""
+
     is_binary: Callable[[CodecOptions], bool] = lambda options: False
     """Whether keys or values are no text, so that fixtures do not show them to people."""
 

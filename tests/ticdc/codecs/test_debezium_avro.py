@@ -218,6 +218,19 @@ def test_two_streams_are_compared_by_their_schemas(loaded: Path) -> None:
     assert play("inspect", loaded / "out") == 0
 
 
+@pytest.mark.parametrize("release", ["v26.3.3", "v26.3.4"])
+def test_a_delete_may_be_the_first_row_of_a_schema(release: str) -> None:
+    """Its value is registered with it, before the rows of others that come later."""
+    with TiCDC(release, sink_uri=URI) as ticdc:
+        ticdc.execute("USE test; CREATE TABLE b (id INT PRIMARY KEY); INSERT INTO b VALUES (5)")
+        ticdc.execute("CREATE TABLE c (id INT PRIMARY KEY); ALTER TABLE b ADD COLUMN n INT; DELETE FROM b")
+        ticdc.execute("INSERT INTO c VALUES (1); INSERT INTO b VALUES (6, 7)")
+        events = [event for event in ticdc.events() if isinstance(event, RowEvent)]
+        names = [json.loads(schema.text)["connect.name"].split(".")[-1] for schema in ticdc.schemas.values()]
+    assert [each.op for each in events] == ["INSERT", "DELETE", "INSERT", "INSERT"]
+    assert names == ["bKey", "bEnvelope", "bEnvelope", "cKey", "cEnvelope"]
+
+
 def test_a_row_may_have_an_unknown_operation(avro: tuple[list[Any], dict[int, str]]) -> None:
     """The letter alone changes, wherever it is (fault `unknown-type`)."""
     messages, schemas = avro

@@ -312,6 +312,7 @@ DEBEZIUM_AVRO = replace(
     ),
     encode=encode,
     schema=schema,
+    deletes_have_values=True,
     is_binary=lambda options: True,
     sends_ddl=sends_ddl,
     ddl=ddl,
