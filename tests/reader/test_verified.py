@@ -42,6 +42,10 @@ UPDATE test.`a b` SET `i d` = 5 WHERE `i d` = 4;
     "scale": "CREATE TABLE t (id INT PRIMARY KEY, d DECIMAL(10, 2), at DATETIME); INSERT INTO t VALUES (1, 2, NOW()); "
     "ALTER TABLE t MODIFY d DECIMAL(12, 4); ALTER TABLE t MODIFY at DATETIME(3); INSERT INTO t VALUES (2, 1, NOW())",
     "unique": "CREATE TABLE t (a INT NOT NULL UNIQUE); INSERT INTO t VALUES (1), (2); DELETE FROM t WHERE a = 1",
+    "unique and gone": "CREATE TABLE b (id INT NOT NULL UNIQUE); INSERT INTO b VALUES (1); DELETE FROM b; "
+    "CREATE TABLE k (id INT PRIMARY KEY); DROP TABLE b; INSERT INTO k VALUES (2)",
+    "unique before": "CREATE TABLE t (a INT NOT NULL UNIQUE); INSERT INTO t VALUES (1); DELETE FROM t; DROP TABLE t; "
+    "CREATE TABLE t (a INT PRIMARY KEY); INSERT INTO t VALUES (2)",
     "rename": "CREATE DATABASE a; CREATE DATABASE b; CREATE TABLE a.t (id INT PRIMARY KEY); INSERT INTO a.t VALUES (1); "
     "USE a; RENAME TABLE t TO b.t; DELETE FROM b.t",
     "renames": "CREATE DATABASE a; CREATE DATABASE b; CREATE TABLE a.t (id INT PRIMARY KEY); CREATE TABLE b.t LIKE a.t; "
@@ -127,6 +131,9 @@ def checks(verification: Verification) -> set[str]:
         ("unique", "avro", "new:v8.5.7", TRUTH, UNPROVED),
         ("unique", "avro", "new:v8.5.7", AFTER, UNPROVED),
         ("unique", f"avro&{WATERMARKS}", "new:v8.5.8", TRUTH, UNPROVED),
+        *((f"unique {when}", "avro", "new:v8.5.7", TRUTH, UNPROVED) for when in ("and gone", "before")),
+        ("unique and gone", "avro", "new:v8.5.7", AFTER, UNPROVED),
+        *((f"unique {when}", f"avro&{WATERMARKS}", "new:v8.5.8", TRUTH, UNPROVED) for when in ("and gone", "before")),
         ("unique", "avro", "v8.5.3", TRUTH, RIGHT),
         ("rename", "open-protocol", "v6.5.6", TRUTH, RIGHT),
         ("rename", "debezium", "v8.5.3", TRUTH, RIGHT),

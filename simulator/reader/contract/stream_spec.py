@@ -6,7 +6,7 @@ its protocol would keep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -131,6 +131,11 @@ class StreamSpec:
         every = (self.tables, *(tables for _, tables in self.later))
         return list({id(table): table for tables in every for table in tables.values()}.values())
 
+    @property
+    def tables_of_any_time(self) -> list[Table]:
+        """Those and the ones that nothing in the stream tells, which may have been dropped."""
+        return [*self.all_tables, *(table for tables in self.any_time.values() for table in tables)]
+
     def definitions(self, schema: str, table: str) -> tuple[Ints, list[Table | None]]:
         """Return the definitions of a table, and the commit-ts above which each but the first one applies,
         ascending."""
@@ -171,7 +176,7 @@ def stream_spec_of(
         record_overhead=sizes.record_overhead,
         large_rows=sizes.large_rows,
         watermarks=codec.has_watermarks(options, release),
-        bare_deletes=codec.has_bare_deletes(release) and (not tables or not all(table.primary_key for table in tables)),
+        bare_deletes=may_have_bare_deletes(options.protocol, release, tables),
         fidelity=fidelity,
         stages=stages_of(changefeed, release, tables),
         ddl_in_every_partition=codec.broadcasts_ddl(release),
@@ -179,6 +184,12 @@ def stream_spec_of(
         if options.claim_check_storage_uri
         else None,
     )
+
+
+def may_have_bare_deletes(protocol: str, release: Release, tables: Collection[Table]) -> bool:
+    """Return whether a DELETE may have neither key nor value, given all definitions of tables; none if they are not known."""
+    has_primary_keys = bool(tables) and all(table.primary_key for table in tables)
+    return not has_primary_keys and CODECS[protocol].has_bare_deletes(release)
 
 
 def sent_tables(
@@ -218,7 +229,6 @@ def spec_of_any_release(spec: StreamSpec, options: CodecOptions) -> StreamSpec:
     codec, releases = CODECS[options.protocol], possible_releases(options.protocol)
     every_partition = {codec.broadcasts_ddl(release) for release in releases}
     watermarks = {codec.has_watermarks(options, release) for release in releases}
-    has_primary_keys = bool(spec.all_tables) and all(table.primary_key for table in spec.all_tables)
     return replace(
         spec,
         writer=None,
@@ -230,7 +240,7 @@ def spec_of_any_release(spec: StreamSpec, options: CodecOptions) -> StreamSpec:
         stages=None,
         ddl_in_every_partition=every_partition.pop() if len(every_partition) == 1 else None,
         watermarks=spec.watermarks if spec.files or len(watermarks) == 1 else None,
-        bare_deletes=any(map(codec.has_bare_deletes, releases)) and not has_primary_keys,
+        bare_deletes=any(map(codec.has_bare_deletes, releases)),
         fidelity=loosest(*releases_by_fidelity(options)),
     )
 

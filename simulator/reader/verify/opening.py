@@ -13,6 +13,7 @@ from simulator.reader.contract.message_writer import LikeNullOfAny, MessageWrite
 from simulator.reader.contract.stream_spec import (
     UNBOUNDED,
     StreamSpec,
+    may_have_bare_deletes,
     possible_releases,
     releases_by_fidelity,
     spec_of_any_release,
@@ -225,6 +226,7 @@ def _opened(
     names = {f"{table.schema}.{table.name}" for table in timeline.definitions}
     first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
     writer = MessageWriter(origin.changefeed, origin.release, tuple(spec.all_tables))
+    every = () if truth is None else (whole or timeline).definitions  # without a truth there may be dropped ones
     return OpenedStream(
         tuple(records.partitions),
         origin,
@@ -236,6 +238,7 @@ def _opened(
             tables=first,
             later=later,
             any_time=any_time,
+            bare_deletes=may_have_bare_deletes(origin.protocol, origin.release, every),
             by_layout=UNTIMED if any_time else spec.by_layout,
             schemas=records.schemas,
             renamed=renamed,
