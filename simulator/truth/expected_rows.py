@@ -99,7 +99,7 @@ def _expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int
     if plan.rows is None:
         return _rows_at_position(base, frozenset(object_key(*name) for name in base.versions))
     consumer = apply_sent(base, plan, rules, tso.compose(base.now_ms) if snapshot_pairs else 0, watermark)
-    return _rows_at_position(consumer.position, consumer.known)
+    return _rows_at_position(consumer.position, consumer.known, consumer.kept)
 
 
 def last_change(plan: Plan) -> int:
@@ -197,14 +197,20 @@ def _changes_replication(job: EmittedJob, rules: ChangefeedRules) -> bool:
     return False
 
 
-def _rows_at_position(position: RunPosition, places: frozenset[Key]) -> ExpectedRows:
+def _rows_at_position(
+    position: RunPosition, places: frozenset[Key], kept: Mapping[Key, SnapshotTable] = MappingProxyType({})
+) -> ExpectedRows:
+    """Return the rows of tables at a position, and of tables that a consumer kept from before it."""
     state, unread = position.state, position.unread
     if state is None:
         return ExpectedRows((), ())
     snapshot = as_snapshot(state.rolled_back(), unread) if isinstance(state, Upstream) else state
     entries = {object_key(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
-    ordered = sorted(place for place in places if place in entries)
-    definitions = [position.catalog.tables.get(place, entries[place].table) for place in ordered]
+    definition = {place: position.catalog.tables.get(place, entry.table) for place, entry in entries.items()}
+    entries |= kept
+    definition |= {place: entry.table for place, entry in kept.items()}
+    ordered = sorted(place for place in places | kept.keys() if place in entries)
+    definitions = [definition[place] for place in ordered]
     scans = [
         scan_as_table(entries[place], table, number)
         for number, (place, table) in enumerate(zip(ordered, definitions, strict=True))

@@ -1,13 +1,14 @@
 """A consumer of scripted SQL: a TiDB that applies the statements and row changes that a changefeed sends.
 
 Changes that event filters drop do not reach it; a dropped DROP or TRUNCATE leaves its rows. A table whose CREATE TABLE
-is dropped exists all the same, because its rows are sent. A truth also says which statements the stream has.
+is dropped exists all the same, because its rows are sent. A table that a rename took out of the changefeed stays as it
+was then. A truth also says which statements the stream has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,8 +27,9 @@ from simulator.run.plan import Plan
 from simulator.run.plan.snapshot_pairs import spelled_name
 from simulator.run.plan.statements import EmittedJob, renamed_tables
 from simulator.run.plan.step import PlanContext, RunPosition
-from simulator.run.plan.upstream_rows import read_rows, still_unread
+from simulator.run.plan.upstream_rows import as_snapshot, read_rows, still_unread
 from simulator.run.steps.execution import is_replicated, with_upstream
+from simulator.sources.snapshots import Snapshot, SnapshotTable
 from simulator.ticdc import table_info
 from simulator.ticdc.cloud_storage import schema_event_file, schema_events
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
@@ -42,7 +44,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.ddl.derive import show_create
 from simulator.tidb.engine import FailedStatement
 from simulator.tidb.engine.execution import Upstream
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import Name, Table, visible_columns
 from simulator.tidb.syntax.definitions import CreateTable
 from simulator.tidb.syntax.expressions import TableName
 from simulator.tidb.system_variables import READING_MODES
@@ -54,7 +56,10 @@ class ConsumerState:
     """Its state is an Upstream, which may have tables that the consumer does not know."""
 
     known: frozenset[Key]
-    """The consumer's tables."""
+    """The consumer's tables in that Upstream."""
+
+    kept: Mapping[Key, SnapshotTable] = field(default_factory=dict)
+    """The consumer's tables that left the changefeed, as they were before a statement on them that is not sent."""
 
 
 def apply_sent(position: RunPosition, plan: Plan, rules: ChangefeedRules, after: int, until: int) -> ConsumerState:
@@ -113,6 +118,9 @@ def _apply_statement(consumer: ConsumerState, jobs: list[EmittedJob], rules: Cha
     upstream = position.state
     assert isinstance(upstream, Upstream)
     unread = read_rows(position, upstream, applied.statement)
+    left = _left_tables(consumer, jobs, rules)
+    kept = {**consumer.kept, **(_entries(as_snapshot(upstream, unread), left) if left else {})}
+    _require_free(consumer, jobs)
     upstream = upstream.with_settings(replace(upstream.settings, database=applied.pending.database))
     after, outcome = upstream.execute(applied.statement, applied.pending.text, tso.physical(jobs[0].commit_ts))
     if isinstance(outcome, FailedStatement):
@@ -122,10 +130,24 @@ def _apply_statement(consumer: ConsumerState, jobs: list[EmittedJob], rules: Cha
             f"no truth after {shortened(applied.pending.text)!r}: a consumer that never got what event filters keep back "
             f"refuses it: {outcome.error}"
         )
+    told = frozenset(place for job in jobs for place in _changed_tables(job, rules, told=True))
+    known = _known(consumer.known - left, jobs, after, rules)
     return ConsumerState(
         replace(position, state=after, catalog=after.catalog, unread=still_unread(unread, after.catalog)),
-        _known(consumer.known, jobs, after),
+        known,
+        {place: kept[place] for place in kept.keys() - told},
     )
+
+
+def _require_free(consumer: ConsumerState, jobs: list[EmittedJob]) -> None:
+    """Raise UserError for a rename that is sent to the name of a table which only the consumer still has."""
+    for job in (job for job in jobs if job.events):
+        for old, new in renamed_tables(job.job).items():
+            if old != new and object_key(*new) in consumer.kept:
+                raise UserError(
+                    f"no truth after {shortened(job.applied.pending.text)!r}: a consumer still has {'.'.join(new)}, because "
+                    "it left the changefeed, and what became of it then was not sent"
+                )
 
 
 def _is_filtered(job: EmittedJob, rules: ChangefeedRules) -> bool:
@@ -140,13 +162,47 @@ def _is_filtered(job: EmittedJob, rules: ChangefeedRules) -> bool:
     return bool(decide(job.job, job.applied.before, job.applied.after, unfiltered).events)
 
 
-def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream) -> frozenset[Key]:
+def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream, rules: ChangefeedRules) -> frozenset[Key]:
     came: set[Key] = set()
     for job in jobs:
-        for _old, new in renamed_tables(job.job).items():
-            if job.events and object_key(*new) in upstream.catalog.tables:
+        for old, new in renamed_tables(job.job).items():
+            if _is_told(job, old, new, rules) and object_key(*new) in upstream.catalog.tables:
                 came.add(object_key(*new))
     return frozenset(place for place in known | came if place in upstream.catalog.tables)
+
+
+def _left_tables(consumer: ConsumerState, jobs: list[EmittedJob], rules: ChangefeedRules) -> frozenset[Key]:
+    """Return the consumer's tables outside of the changefeed that a statement changes without being sent for them."""
+    changed = frozenset(place for job in jobs for place in _changed_tables(job, rules, told=False))
+    tables = jobs[0].applied.before.tables
+    return frozenset(
+        place for place in changed & consumer.known if place in tables and not is_replicated(tables[place], rules)
+    )
+
+
+def _changed_tables(emitted: EmittedJob, rules: ChangefeedRules, told: bool) -> Iterator[Key]:
+    """Yield the tables that a job changes and is sent for, or those that it is not sent for."""
+    job = emitted.job
+    for old, new in renamed_tables(job).items():
+        if _is_told(emitted, old, new, rules) == told:
+            yield object_key(*old)
+    if bool(emitted.events) == told:
+        if job.code == Action.DROP_SCHEMA:
+            yield from (place for place in emitted.applied.before.tables if place[0] == job.schema.lower())
+        if job.exchanged_table:
+            yield object_key(*job.exchanged_table)
+
+
+def _is_told(emitted: EmittedJob, old: Name, new: Name, rules: ChangefeedRules) -> bool:
+    """Return whether a job is sent for one of its tables: of several renames, those in the changefeed are."""
+    if emitted.job.code == Action.RENAME_TABLES and rules.release.splits_renames:
+        return bool(emitted.events) and _concerns_one(emitted, old, new, rules)
+    return bool(emitted.events)
+
+
+def _entries(snapshot: Snapshot, places: frozenset[Key]) -> dict[Key, SnapshotTable]:
+    entries = {object_key(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
+    return {place: entries[place] for place in places}
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -310,10 +366,13 @@ class StatementMessages:
 
 def _concerns_replicated(emitted: EmittedJob, rules: ChangefeedRules) -> bool:
     """Return whether a replicated table exists before or after a job that touches it."""
-    for old, new in renamed_tables(emitted.job).items():
-        for catalog, name in ((emitted.applied.before, old), (emitted.applied.after, new)):
-            if (spelled := spelled_name(catalog, name)) is not None and is_replicated(
-                catalog.tables[object_key(*spelled)], rules
-            ):
-                return True
+    return any(_concerns_one(emitted, old, new, rules) for old, new in renamed_tables(emitted.job).items())
+
+
+def _concerns_one(emitted: EmittedJob, old: Name, new: Name, rules: ChangefeedRules) -> bool:
+    for catalog, name in ((emitted.applied.before, old), (emitted.applied.after, new)):
+        if (spelled := spelled_name(catalog, name)) is not None and is_replicated(
+            catalog.tables[object_key(*spelled)], rules
+        ):
+            return True
     return False

@@ -62,6 +62,59 @@ KEPT_BACK = {
 }
 
 
+LEFT = (
+    "CREATE DATABASE shop; CREATE DATABASE ware; CREATE TABLE shop.t (id INT PRIMARY KEY); INSERT INTO shop.t VALUES (1); "
+    "RENAME TABLE shop.t TO ware.r; "
+)
+
+UNSENT = [
+    "DROP TABLE ware.r",
+    "TRUNCATE TABLE ware.r",
+    "DROP DATABASE ware",
+    "RENAME TABLE ware.r TO ware.q",
+    "RENAME TABLE ware.r TO ware.q; DROP TABLE ware.q",
+    "DROP TABLE ware.r; CREATE TABLE ware.r (id INT PRIMARY KEY); INSERT INTO ware.r VALUES (2)",
+    "ALTER TABLE ware.r ADD COLUMN z INT; DROP TABLE ware.r",
+    "ALTER TABLE ware.r ADD COLUMN z INT; UPDATE ware.r SET z = 3",
+]
+
+
+@pytest.mark.parametrize("unsent", UNSENT)
+@pytest.mark.parametrize("protocol", ["canal-json", "open-protocol", "simple", "avro", "debezium"])
+def test_a_table_that_left_the_filter_stays_whatever_becomes_of_it(
+    unsent: str, protocol: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A consumer is told of no statement on it."""
+    (tmp_path / "s.sql").write_text(f"{LEFT}{unsent};")
+    (tmp_path / "c.toml").write_text(
+        "[filter]\nrules = ['shop.*']\n[sink]\nschema-registry = 'http://127.0.0.1:8081'\n"
+    )
+    uri = f"kafka://127.0.0.1:9092/all?protocol={protocol}&partition-num=1"
+    uri += "&enable-tidb-extension=true" if protocol in ("canal-json", "avro") else ""
+    uri += "&avro-enable-watermark=true" if protocol == "avro" else ""
+    run = "run", tmp_path / "s.sql", "--sink-uri", uri, "--config", tmp_path / "c.toml", "--fixtures", tmp_path / "o"
+    assert play(*run, "--truth", tmp_path / "truth") == 0
+    found = state(tmp_path / "truth")
+    assert {table: sorted(images) for table, images in found.items()} == {("ware", "r"): [b"1"]}
+    assert play("verify", tmp_path / "o", "--truth", tmp_path / "truth", "--master", "none") == 0, capsys.readouterr()
+
+
+def test_of_several_renames_those_in_the_filter_reach_a_consumer(tmp_path: Path) -> None:
+    made = "CREATE TABLE shop.c (id INT PRIMARY KEY); INSERT INTO shop.c VALUES (5); "
+    found = truth_of(
+        f"{LEFT}{made}RENAME TABLE ware.r TO ware.q, shop.c TO shop.d",
+        "[filter]\nrules = ['shop.*']\n",
+        tmp_path / "truth",
+    )
+    assert {table: sorted(images) for table, images in found.items()} == {("ware", "r"): [b"1"], ("shop", "d"): [b"5"]}
+
+
+def test_a_name_that_a_consumer_still_has_is_said(tmp_path: Path) -> None:
+    again = "DROP TABLE ware.r; CREATE TABLE shop.t (id INT PRIMARY KEY); RENAME TABLE shop.t TO ware.r"
+    with pytest.raises(UserError, match="no truth after 'RENAME.*a consumer still has ware.r, because it left"):
+        truth_of(LEFT + again, "[filter]\nrules = ['shop.*']\n", tmp_path / "truth")
+
+
 @pytest.mark.parametrize("why", KEPT_BACK)
 def test_what_filters_keep_back_a_consumer_does_not_have(why: str, tmp_path: Path) -> None:
     config, sql, expected = KEPT_BACK[why]
