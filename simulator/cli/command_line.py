@@ -93,8 +93,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return _unforeseen(error, True)
         return _complain(2, "a statement, an expression or a document is nested too deeply")
     except Exception as error:
-        if isinstance(error, click.Abort) and isinstance(error.__cause__, signals.Stopped):  # a KeyboardInterrupt, too
-            return _complain(error.__cause__.exit_code, str(error.__cause__))
         return _unforeseen(error, "traceback" in flags)
 
 

@@ -19,6 +19,7 @@ from simulator import releases
 from simulator.errors import UserError
 from simulator.files import STANDARD_STREAM
 from simulator.settings import AUTO, CHARSETS, DEFAULT_SINK_URI, SETTINGS
+from simulator.signals import Stopped, StoppedInImport
 
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
@@ -355,6 +356,13 @@ class Group(click.Group):
 
     command_class = SectionedCommand
     group_class = type
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click itself would make something else of a KeyboardInterrupt, and an empty line."""
+        try:
+            return super().invoke(ctx)
+        except StoppedInImport as stopped:
+            raise Stopped(stopped.exit_code - 128) from None
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """Return the first sentence, whole."""

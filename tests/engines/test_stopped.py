@@ -306,4 +306,4 @@ def test_a_signal_while_a_module_is_imported_ends_the_command(
 
     monkeypatch.setattr("simulator.cli.scenarios.scenarios", lambda **_: importlib.import_module("signalled"))
     assert run(["scenarios"]) == 143
-    assert capsys.readouterr().err.strip() == "ticdc-sim: stopped by SIGTERM"
+    assert capsys.readouterr().err == "ticdc-sim: stopped by SIGTERM\n"

@@ -69,7 +69,10 @@ def test_row_changes_of_ticdc_agree_across_statements(options: str) -> None:
     """The table starts anew after a statement; a table without a handle key is not checked."""
     found = replay(stream(options), options)
     assert ({}, ()) == (found.counts, found.examples)
-    alone = "nobody says how it is defined then, so that they are held against each other alone"
+    alone = (
+        "nobody says how it is defined then, so that they are held against each other alone (--truth DIR of the run, or "
+        "--before DIR, tells)"
+    )
     no_key = "nobody says how it is defined then, and messages do not tell its handle key"
     assert {("test.t", alone): 8, ("test.u", alone): 2, ("test.n", no_key): 1} == found.not_compared
 
