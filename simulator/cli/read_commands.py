@@ -18,6 +18,11 @@ from simulator.settings import AUTO
 PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-avro", "simple", "avro", "maxwell"])
 LISTED = ", ".join(PROTOCOLS.choices)
 
+STORED_WITH = click.option(
+    "--config", type=PATH, metavar="FILE", help="The changefeed.toml with which files on storage were written."
+)
+"""An option of commands that read files of a storage: inspect and compare."""
+
 
 @click.command(cls=SectionedCommand)
 @click.argument("source", type=TEXT)
@@ -34,9 +39,7 @@ LISTED = ", ".join(PROTOCOLS.choices)
     metavar="URL",
     help="The registry with the schemas of the messages (protocols in Avro).",
 )
-@click.option(
-    "--config", type=PATH, metavar="FILE", help="The changefeed.toml with which files on storage were written."
-)
+@STORED_WITH
 def inspect(
     source: str,
     as_json: bool,
@@ -104,9 +107,7 @@ DETAILS = click.Choice(["commit-ts", "build-ts", "ids", "order", "members", "wat
 )
 @click.option("--exact", is_flag=True, help="Consider all of these: every byte.")
 @click.option("--limit", type=COUNT, metavar="N", default=20, show_default=True, help="Show at most N differences.")
-@click.option(
-    "--config", type=PATH, metavar="FILE", help="The changefeed.toml with which files on storage were written."
-)
+@STORED_WITH
 @shared.JSON
 def compare(a: str, b: str, **options: Any) -> int:
     """Where two recorded streams differ, event by event: of two releases, or of the simulator and a real TiCDC.
