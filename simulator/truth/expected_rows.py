@@ -39,7 +39,7 @@ from simulator.truth import PlayedRun
 from simulator.truth import directory as directories
 from simulator.truth.between_snapshots import BetweenSnapshots, between_snapshots, rows_at
 from simulator.truth.directory import TruthFiles, write_rows
-from simulator.truth.filtered_rows import StatementMessages, apply_sent
+from simulator.truth.filtered_rows import StatementMessages, apply_sent, tables_by_key
 
 SMALL = 1 << 20
 """Files of up to this many bytes are read to see whether they have rows."""
@@ -205,7 +205,7 @@ def _rows_at_position(
     if state is None:
         return ExpectedRows((), ())
     snapshot = as_snapshot(state.rolled_back(), unread) if isinstance(state, Upstream) else state
-    entries = {object_key(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
+    entries = tables_by_key(snapshot)
     definition = {place: position.catalog.tables.get(place, entry.table) for place, entry in entries.items()}
     entries |= kept
     definition |= {place: entry.table for place, entry in kept.items()}

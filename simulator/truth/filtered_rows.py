@@ -119,7 +119,8 @@ def _apply_statement(consumer: ConsumerState, jobs: list[EmittedJob], rules: Cha
     assert isinstance(upstream, Upstream)
     unread = read_rows(position, upstream, applied.statement)
     left = _left_tables(consumer, jobs, rules)
-    kept = {**consumer.kept, **(_entries(as_snapshot(upstream, unread), left) if left else {})}
+    entries = tables_by_key(as_snapshot(upstream, unread)) if left else {}
+    kept = {**consumer.kept, **{place: entries[place] for place in left}}
     _require_free(consumer, jobs)
     upstream = upstream.with_settings(replace(upstream.settings, database=applied.pending.database))
     after, outcome = upstream.execute(applied.statement, applied.pending.text, tso.physical(jobs[0].commit_ts))
@@ -200,9 +201,9 @@ def _is_told(emitted: EmittedJob, old: Name, new: Name, rules: ChangefeedRules) 
     return bool(emitted.events)
 
 
-def _entries(snapshot: Snapshot, places: frozenset[Key]) -> dict[Key, SnapshotTable]:
-    entries = {object_key(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
-    return {place: entries[place] for place in places}
+def tables_by_key(snapshot: Snapshot) -> dict[Key, SnapshotTable]:
+    """Return the tables of a snapshot by their names in lower case."""
+    return {object_key(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
