@@ -77,6 +77,22 @@ def test_a_run_that_left_no_archive_is_followed_by_another_try(archives: Path) -
 
 
 @pytest.mark.slow
+def test_few_archives_are_kept_the_last_used_ones(archives: Path) -> None:
+    """Each environment of Python has a Spark, and so an archive, of its own: they would add up to gigabytes."""
+    archives.mkdir(parents=True)
+    now = time.time()
+    for age in range(6):
+        archive = archives / f"{age}.jsa"
+        archive.write_bytes(b"classes")
+        os.utime(archive, (now - age, now - age))
+        archive.with_suffix(".claim").touch()
+
+    written = Path(options().rpartition("=")[2]).stem
+    left = {path.name for path in archives.iterdir()}
+    assert left == {"0.jsa", "1.jsa", "0.claim", "1.claim", f"{written}.claim"}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("lacks", ["a writable cache", "a path that Java can read", "a class path of jars alone"])
 def test_no_archive_exists_without(lacks: str, archives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if lacks == "a class path of jars alone":

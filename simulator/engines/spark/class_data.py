@@ -26,6 +26,9 @@ CLAIM_SECONDS = 3600.0
 KEEP_SECONDS = 30 * 86400.0
 """An archive that no run used for that long is removed: it has 160 MB, and an update of Java or Spark makes another."""
 
+KEPT_ARCHIVES = 2
+"""So many archives stay beside a new one, the last used: each virtual environment has a Spark, and an archive, of its own."""
+
 CLASS_PATHS = ("spark.driver.extraClassPath", "spark.driver.defaultExtraClassPath")
 CLASS_PATH_VARIABLES = ("SPARK_DIST_CLASSPATH", "SPARK_CLASSPATH", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 
@@ -87,6 +90,9 @@ def _claim(path: Path) -> bool:
 
 
 def _remove_unused(directory: Path) -> None:
-    for path in directory.iterdir():
-        if time.time() - path.stat().st_mtime > KEEP_SECONDS:
-            path.unlink()
+    last_used = {path: path.stat().st_mtime for path in directory.iterdir()}
+    archives = sorted((path for path in last_used if path.suffix == ".jsa"), key=last_used.__getitem__, reverse=True)
+    beyond = set(archives[KEPT_ARCHIVES:])
+    for path, moment in last_used.items():
+        if time.time() - moment > KEEP_SECONDS or path.with_suffix(".jsa") in beyond:
+            path.unlink(missing_ok=True)
