@@ -25,7 +25,7 @@ from simulator.tidb.expressions.conversions import (
     as_text,
     converted,
     integer_value,
-    round_moment,
+    rounded_moment,
     with_shown_digits,
 )
 from simulator.tidb.expressions.expression import (
@@ -33,6 +33,7 @@ from simulator.tidb.expressions.expression import (
     INTEGER_KINDS,
     MAX_DIGITS,
     MAX_SCALE,
+    MOMENT_KINDS,
     NULL_VALUE,
     TRUNCATED,
     WARNED,
@@ -42,13 +43,15 @@ from simulator.tidb.expressions.expression import (
     Row,
     apply,
     apply_in_context,
+    call_in_context,
     null,
     real,
 )
-from simulator.tidb.expressions.json_documents import as_document
+from simulator.tidb.expressions.json_documents import as_document, unquote_json
 from simulator.tidb.expressions.literals import column_value
 from simulator.tidb.expressions.numbers import json_to_decimal, real_text, text_to_decimal
 from simulator.tidb.expressions.texts import as_bytes
+from simulator.tidb.functions.time_conversions import cast_number, cast_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import CHARSETS, INTEGER_BITS, bounds
 from simulator.tidb.syntax.definitions import literal_bytes
@@ -74,16 +77,33 @@ def cast(value: Expression, type: str) -> Expression:
     if name == "DOUBLE":
         return real(as_real(value))
     if name == "DATE":
-        return Expression(apply(lambda moment: f"{moment[:10]} 00:00:00.000000", as_moment(value)), "date")
+        moment = value.evaluate if value.kind in MOMENT_KINDS else _moment(value, 0)
+        return Expression(apply(lambda each: f"{each[:10]} 00:00:00.000000", moment), "date")
     digits = sizes[0] if sizes else 0
     if name == "DATETIME":
-        return Expression(
-            apply(lambda moment: round_moment(moment, digits), as_moment(value)), "datetime", scale=digits
-        )
+        return Expression(_moment(value, digits), "datetime", scale=digits)
     if name == "TIME":
         rounded = round_micros if value.kind == "time" else _round_parsed
         return Expression(apply(lambda micros: rounded(micros, digits), as_duration(value)), "time", scale=digits)
     return _text(value, name.partition(" ")[0], sizes, type.partition(" CHARSET ")[2])
+
+
+def _moment(value: Expression, digits: int) -> Evaluate:
+    """Return a value as a moment, rounded to `digits` of a second."""
+    if value.kind in MOMENT_KINDS:
+        return rounded_moment(value, digits)
+    if value.kind in INTEGER_KINDS:
+        return as_moment(value)
+    is_number = value.kind in ("decimal", "real")
+    text = apply(real_text, value.evaluate) if value.kind == "real" else as_text(value)
+
+    def compute(context: Context, each: str) -> str:
+        if is_number:
+            return cast_number(each, digits, context.zone, context.zeros)
+        zeros = context.zeros.replace("p", "") + ("p" if context.zero_parts else "")
+        return cast_text(each, digits, context.zone, zeros)
+
+    return converted(value, call_in_context(compute, unquote_json(value) if value.kind == "json" else text))
 
 
 def _single(number: float) -> np.float32 | None:

@@ -14,8 +14,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from simulator.tidb.errors import not_simulated
 from simulator.tidb.expressions import numbers
 from simulator.tidb.expressions.expression import (
+    ALWAYS,
     MAX_SHOWN,
     MOMENT_KINDS,
     NULL_VALUE,
@@ -116,8 +118,10 @@ def integer_value(value: Expression, kind: str = "int") -> Expression:
     if value.kind == "null":
         return integer(NULL_VALUE, kind)
     if value.scale and value.kind in ("datetime", "time"):
-        near: Callable[[Any, int], Any] = round_moment if value.kind == "datetime" else round_micros
-        value = replace(value, evaluate=apply(lambda moment: near(moment, 0), value.evaluate), scale=0, text=None)
+        near = apply(lambda micros: round_micros(micros, 0), value.evaluate)
+        value = replace(
+            value, evaluate=rounded_moment(value, 0) if value.kind == "datetime" else near, scale=0, text=None
+        )
     if value.kind == "json" or value.kind == "string" and value.number is None:
         convert = json_to_integer if value.kind == "json" else text_to_integer
         return _whole(value, lambda context, text: convert(context, text, kind), value.evaluate, kind)
@@ -274,12 +278,21 @@ def of_datetime(moment: datetime) -> str:
     return f"{moment.isoformat(' ', 'microseconds')[:26]}"
 
 
-def round_moment(moment: str, digits: int) -> str:
-    """Round a moment to `digits` of a second; one that would leave the calendar stays."""
-    if digits >= 6 or moment.endswith("000000"):
-        return moment
-    rounded = parse_stored_moment(moment).rounded(max(digits, 0))
-    return moment if rounded is None or rounded.year > 9999 else rounded._replace(digits=6).text()
+def rounded_moment(value: Expression, digits: int) -> Evaluate:
+    """Return a moment rounded to `digits` of a second; one without a next second is an error of the statement."""
+
+    def rounded(context: Context, moment: str) -> str:
+        if moment.endswith("000000"):
+            return moment
+        found = parse_stored_moment(moment).rounded(digits)
+        if found is None:
+            context.problem(ALWAYS, f"1292 Incorrect time value: '{moment_text(moment, value.scale)}'")
+            return moment
+        if found.year > 9999:
+            raise not_simulated(f"{moment_text(moment, value.scale)} is not rounded to a year of five digits")
+        return found._replace(digits=6).text()
+
+    return value.evaluate if digits >= 6 else apply_in_context(rounded, value.evaluate)
 
 
 def clock_number(duration: int) -> int:

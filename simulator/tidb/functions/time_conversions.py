@@ -15,7 +15,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from simulator.tidb.errors import FunctionProblem, incorrect_value, truncated_value
 from simulator.tidb.values import durations
 from simulator.tidb.values.durations import duration_text
-from simulator.tidb.values.moments import CoreTime, InvalidDigits, as_go, as_local, parse_stored_moment, text_moment
+from simulator.tidb.values.moments import (
+    ZERO,
+    CoreTime,
+    InvalidDigits,
+    as_go,
+    as_local,
+    in_range,
+    parse_stored_moment,
+    text_moment,
+)
 
 EARLIEST_NUMBER = 101
 """2000-01-01; smaller numbers are not dates (parseDateTimeFromNum)."""
@@ -133,6 +142,49 @@ def moment_of_text(text: str, zone: str, zeros: str) -> str:
     if not durations.in_calendar(result) and "p" not in zeros and result.strip("0-: ."):
         raise incorrect_value(text, result)
     return result
+
+
+def cast_text(text: str, digits: int, zone: str, zeros: str) -> str:
+    """Convert a text as CAST does, rounded to so many digits of a second (pkg/expression/builtin_cast.go,
+    builtinCastStringAsTimeSig). `zeros` as in `moment_of_text`."""
+    moment = _rounded(text, digits, zone)
+    if moment is None or not in_range(moment):
+        raise _beyond_calendar(text, moment, zone) or no_moment(text, text)
+    if moment.is_zero() and "z" not in zeros:
+        raise incorrect_value(moment.text())
+    if has_zero(moment) and not moment.is_zero() and "p" not in zeros:
+        raise incorrect_value(date_text(moment))
+    return moment_text(moment)
+
+
+def cast_number(text: str, digits: int, zone: str, zeros: str) -> str:
+    """Convert the digits of a decimal or a double as CAST does (pkg/types/time.go, ParseTimeFromFloatString)."""
+    if text.startswith("0.0") or not text.strip("0.-"):
+        return moment_text(ZERO)
+    moment = _rounded(text, digits, zone, True)
+    if moment is None or not in_range(moment):
+        raise _beyond_calendar(text, moment, zone, True) or incorrect_value(text)
+    if has_zero(moment) and "p" not in zeros:
+        raise incorrect_value(text)
+    return moment_text(moment)
+
+
+@lru_cache(1 << 12)
+def _rounded(text: str, digits: int, zone: str, number: bool = False) -> CoreTime | None:
+    try:
+        return text_moment(text, digits, _zone(zone), number)
+    except InvalidDigits:
+        return None
+
+
+def _beyond_calendar(text: str, rounded: CoreTime | None, zone: str, number: bool = False) -> FunctionProblem | None:
+    """Return the problem of a moment with a second too many, where the month or the day is 0 or the year is the last;
+    None for another text."""
+    moment = _rounded(text, 6, zone, number)
+    if moment is None or not in_range(moment):
+        return None
+    parts = " ".join(map(str, (rounded or moment)[:6]))
+    return FunctionProblem(1292, f"Incorrect time value: '{{{parts} 0}}'", "T")
 
 
 def parse_with_offset(text: str, zone: str) -> str | None:

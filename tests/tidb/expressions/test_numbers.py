@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from support.upstreams import cases, played, shown
 
+from simulator.errors import SqlError
+
 READ = cases(r"""
     '12abc' + 0 => 12 => 1292 Truncated incorrect DOUBLE value: '12abc'
     '' + 0 => 0 => (none)
@@ -36,7 +38,7 @@ READ = cases(r"""
 
 ROUNDED = cases(r"""
     CAST('2024-05-06 10:59:59.96' AS DATETIME(1)) => 2024-05-06 11:00:00.0
-    CAST('2024-00-00 10:00:59.96' AS DATETIME(1)) => 2024-00-00 10:01:00.0
+    CAST(CAST('2024-00-00 10:00:59.96' AS DATETIME(2)) AS DATETIME(1)) => 2024-00-00 10:01:00.0
     CAST('2024-01-00 10:00:00.44' AS DATETIME(1)) => 2024-01-00 10:00:00.4
     CAST(TIMESTAMP'2024-12-31 23:59:59.5' AS DATETIME) => 2025-01-01 00:00:00
 """)
@@ -56,3 +58,73 @@ def test_functions_read_numbers(expression: str, value: str, warnings: str) -> N
         [value.encode()],
         warnings.replace("␟", "\x1f"),
     )
+
+
+CARRIED = cases(r"""
+    CAST('2024-00-01 10:00:00.9' AS DATETIME) => NULL => 1292 Incorrect time value: '{2024 0 1 10 0 0 0}'
+    CAST('2024-00-01 10:00:00.94' AS DATETIME(1)) => 2024-00-01 10:00:00.9 => (none)
+    CAST('2024-05-00 23:59:59.99' AS DATETIME(1)) => NULL => 1292 Incorrect time value: '{2024 5 0 23 59 59 0}'
+    CAST('0000-00-00 00:00:00.9' AS DATETIME) => NULL => 1292 Incorrect time value: '{0 0 0 0 0 0 0}'
+    CAST('0000-00-00 00:00:00.9' AS DATETIME(1)) => 0000-00-00 00:00:00.9 => (none)
+    CAST('9999-12-31 23:59:59.9' AS DATETIME) => NULL => 1292 Incorrect time value: '{10000 1 1 0 0 0 0}'
+    CAST('9999-12-31 23:59:59.9' AS DATETIME(1)) => 9999-12-31 23:59:59.9 => (none)
+    CAST('9999-12-31 23:59:59.4' AS DATETIME) => 9999-12-31 23:59:59 => (none)
+    CAST('2024-12-31 23:59:59.5' AS DATE) => 2025-01-01 => (none)
+    CAST('2024-12-31 23:59:59.4' AS DATE) => 2024-12-31 => (none)
+    CAST('9999-12-31 23:59:59.9' AS DATE) => NULL => 1292 Incorrect time value: '{10000 1 1 0 0 0 0}'
+    CAST('2024-12-00 23:59:59.9' AS DATE) => NULL => 1292 Incorrect time value: '{2024 12 0 23 59 59 0}'
+    CAST(CAST('"2024-12-31 23:59:59.9"' AS JSON) AS DATETIME) => 2025-01-01 00:00:00 => (none)
+    CAST(CAST('"9999-12-31 23:59:59.9"' AS JSON) AS DATE) => NULL => 1292 Incorrect time value: '{10000 1 1 0 0 0 0}'
+    CAST(20241231235959.9 AS DATETIME) => 2025-01-01 00:00:00 => (none)
+    CAST(20241231235959.94 AS DATETIME(1)) => 2024-12-31 23:59:59.9 => (none)
+    CAST(20241231235959.9 AS DATE) => 2025-01-01 => (none)
+    CAST(2.02412312359598e13 AS DATETIME) => 2025-01-01 00:00:00 => (none)
+    CAST(99991231235959.9 AS DATETIME) => NULL => 1292 Incorrect time value: '{10000 1 1 0 0 0 0}'
+    CAST(0.9 AS DATETIME) => NULL => 1292 Incorrect time value: '{0 0 0 0 0 0 0}'
+    CAST(0.09 AS DATETIME(1)) => 0000-00-00 00:00:00.0 => (none)
+    CAST('2024-12-31 23:59:59.9' AS TIME) => 24:00:00 => (none)
+    CAST('0000-00-00 00:00:00.9' AS TIME) => 00:00:01 => (none)
+    CAST('9999-12-31 23:59:59.9' AS TIME) => 24:00:00 => (none)
+    CAST('2024-02-30' AS DATE) => NULL => 1292 Incorrect datetime value: '2024-2-30'
+    CAST('2020-01-01 10:00:00+02:00' AS DATETIME) => 2020-01-01 08:00:00 => (none)
+    CAST('x' AS DATETIME) => NULL => 1292 Incorrect datetime value: 'x'
+    CAST('0000-00-00' AS DATE) => 0000-00-00 => (none)
+""")
+
+
+@pytest.mark.parametrize(("expression", "value", "warnings"), CARRIED)
+def test_casts_to_moments_round_as_they_parse(expression: str, value: str, warnings: str) -> None:
+    """pkg/types/time.go, parseDatetime: a second is carried by Go's calendar, which has no month or day of 0."""
+    outcome = played(f"SET sql_mode = '', time_zone = '+00:00'; SELECT {expression}")
+    assert outcome.result is not None
+    cell = outcome.result.rows[0][0]
+    told = "; ".join(outcome.warnings) or "(none)"
+    assert ("NULL" if cell is None else cell.decode(), told) == (value, warnings)
+
+
+STRICT_CASTS = cases(r"""
+    SELECT CAST('0000-00-00 00:00:00.4' AS DATETIME) => NULL
+        => 1292 Incorrect datetime value: '0000-00-00 00:00:00'
+    SELECT CAST('0000-00-00' AS DATE) => NULL => 1292 Incorrect datetime value: '0000-00-00 00:00:00'
+    SELECT CAST('2024-00-01' AS DATETIME) => 2024-00-01 00:00:00 => (none)
+""")
+
+
+@pytest.mark.parametrize(("statement", "value", "warnings"), STRICT_CASTS)
+def test_casts_of_zero_dates_follow_sql_mode(statement: str, value: str, warnings: str) -> None:
+    """pkg/expression/builtin_cast.go, builtinCastStringAsTimeSig; SELECT takes parts of 0 for dates."""
+    outcome = played(statement)
+    assert outcome.result is not None
+    cell = outcome.result.rows[0][0]
+    told = "; ".join(outcome.warnings) or "(none)"
+    assert ("NULL" if cell is None else cell.decode(), told) == (value, warnings)
+
+
+def test_moments_without_a_next_second_are_errors() -> None:
+    """pkg/expression/builtin_cast.go, builtinCastTimeAsTimeSig: the error of RoundFrac is the statement's."""
+    moment = "CAST('2024-05-00 23:59:59.9' AS DATETIME(1))"
+    for statement in (f"SELECT CAST({moment} AS DATETIME)", f"SELECT CAST({moment} AS SIGNED)"):
+        with pytest.raises(SqlError, match="1292.*Incorrect time value: '2024-05-00 23:59:59.9'"):
+            played(f"SET sql_mode = ''; {statement}")
+    with pytest.raises(SqlError, match="1235.*9999-12-31 23:59:59.9 is not rounded to a year of five digits"):
+        played("SELECT CAST(CAST('9999-12-31 23:59:59.9' AS DATETIME(1)) AS DATETIME)")
