@@ -171,6 +171,15 @@ def destination(file: str = "") -> Option:
     )
 
 
+INSTEAD_OF_SINK = ("console", "fixtures")
+"""Options of which one may take the place of the sink-uri; nothing is contacted then."""
+
+
+def instead_of_sink(options: Mapping[str, Any]) -> str | None:
+    """Return the option in the place of the sink-uri; None where records go to the sink."""
+    return next((f"--{name}" for name in INSTEAD_OF_SINK if options.get(name)), None)
+
+
 def _default(value: str, file: str) -> str:
     return f"[default: {f'the {file}, else ' if file else ''}{value}]"
 
@@ -299,7 +308,7 @@ CATALOG = together(
 
 SECTIONS: Mapping[str, frozenset[str]] = {
     "The changefeed": frozenset(("sink-uri", "config", "tz", "release", "architecture", "schema-registry")),
-    "Instead of the sink": frozenset(("fixtures", "fixtures-format", "console")),
+    "Instead of the sink": frozenset((*INSTEAD_OF_SINK, "fixtures-format")),
     "Time, rate and seed": frozenset(
         (
             "start-ts",

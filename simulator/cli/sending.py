@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from simulator.cli.options import instead_of_sink
 from simulator.cli.run_report import Display
 from simulator.errors import DeliveryError, UserError
 from simulator.limits import counted
@@ -26,33 +27,25 @@ from simulator.ticdc.changefeed import Changefeed
 
 def check_sink(sink_uri: str | None, options: Mapping[str, Any]) -> None:
     """Check that there is an output; raises UserError."""
-    if sink_uri is None and _instead_of_kafka(options) is None:
+    if sink_uri is None and instead_of_sink(options) is None:
         raise UserError(
             "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or "
             "--fixtures DIR, with which nothing is contacted"
         )
 
 
-def _instead_of_kafka(options: Mapping[str, Any]) -> str | None:
-    return "--console" if options["console"] else "--fixtures" if options["fixtures"] else None
-
-
 def check_checkpoint(options: Mapping[str, Any]) -> None:
     """Check that a checkpoint is used with Kafka or a storage; raises UserError."""
-    to = _instead_of_kafka(options)
+    to = instead_of_sink(options)
     for name in ("checkpoint", "resume"):
         if options[name] and to is not None:
             raise UserError(f"--{name} is about Kafka and storages: {to} contacts none")
 
 
-KAFKA_ONLY = ("console", "fixtures", "consumer_group")
-
-
 def check_storage(changefeed: Changefeed, options: Mapping[str, Any]) -> None:
     """Check that a storage sink has no options of Kafka; raises UserError."""
-    kafka_options = [name for name in KAFKA_ONLY if changefeed.storage is not None and options.get(name)]
-    if kafka_options:
-        option = f"--{kafka_options[0].replace('_', '-')}"
+    option = instead_of_sink(options) or ("--consumer-group" if options.get("consumer_group") else None)
+    if changefeed.storage is not None and option is not None:
         raise UserError(f"{option} is about Kafka's messages: the sink-uri is that of a storage, which has files")
 
 

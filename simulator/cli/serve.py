@@ -20,6 +20,7 @@ from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC
 from simulator.changefeeds import Retention
 from simulator.changefeeds.served import clock_ms
+from simulator.cli.options import instead_of_sink
 from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.shell import SINK_URI
 from simulator.cli.user_files import check_places
@@ -54,7 +55,7 @@ def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool
     check_places(options, ("fixtures", "data"), read)
     tls, passwords = _tls(options["tls_cert"], options["tls_key"]), _passwords(options["users"])
     api_port = API_PORT if options["ui"] and options["api_port"] is None else options["api_port"]
-    may_send = assumed_uri is None and not options["console"] and options["fixtures"] is None
+    may_send = assumed_uri is None and instead_of_sink(options) is None
     sends = options["sink_uri"] is not None and may_send
     release = releases.find(options["release"] or releases.DEFAULT, options["architecture"])
     with ExitStack() as stack:
@@ -109,7 +110,7 @@ def serve(options: dict[str, Any], assumed_uri: str | None = None, browser: bool
             http = HttpServer(app, api_host, api_port, "--api-port" if assumed_uri is None else "--port")
             stack.callback(http.close)
         with signals.stop_gracefully() as stop:
-            nowhere = not (options["sink_uri"] or options["console"] or options["fixtures"] or options["ui"])
+            nowhere = not (options["sink_uri"] or instead_of_sink(options) or options["ui"])
             about = ticdc.describe() + ", sent nowhere without --sink-uri" * nowhere
             asyncio.run(_serve(server, http, page, about, passwords, stop, browser))
         server.server.close()

@@ -19,6 +19,7 @@ from rich.cells import cell_len
 from simulator import tso
 from simulator.api.results import records
 from simulator.api.session import Message, TiCDC
+from simulator.cli.options import instead_of_sink
 from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.user_files import check_places
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
@@ -71,7 +72,7 @@ def shell(options: dict[str, Any], force: bool) -> int:
         seed=options["seed"] or 0,
         fixtures=options["fixtures"],
         fixtures_format=options["fixtures_format"],
-        send=options["sink_uri"] is not None and not options["console"] and options["fixtures"] is None,
+        send=options["sink_uri"] is not None and instead_of_sink(options) is None,
     )
     warn(ticdc.warnings)
     with catch_warnings(record=True, action="always") as met_nothing:

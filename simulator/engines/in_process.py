@@ -24,7 +24,7 @@ from simulator.engines.tasks.send import SendingTask, send
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError, UserError
 from simulator.signals import StopRequest, stop_gracefully
-from simulator.sinks import ENDED_AT_WATERMARK, WAITING
+from simulator.sinks import SINKS
 from simulator.sources import diff, snapshots
 from simulator.sources.diff import Comparison, earlier_changes
 from simulator.sources.precedence import claims, fixed_times, handed_on
@@ -49,8 +49,9 @@ NO_CHANGES = pa.RecordBatch.from_pylist([], ROW_CHANGES)
 def run(work: Work) -> list[TaskReport]:
     """Do the work of a run; raises SimulatorError for bad input."""
     try:
-        task = ordered_task(work, work.spec.sink in WAITING)
-        with stop_gracefully() if work.spec.sink in ENDED_AT_WATERMARK else nullcontext(StopRequest()) as stop:
+        kind = SINKS[work.spec.sink]
+        task = ordered_task(work, kind.barriers)
+        with stop_gracefully() if kind.lasting else nullcontext(StopRequest()) as stop:
             report = send(replace(task, early_end=EarlyEnd(stop)))
             return [replace(report, unmet=[] if task.faults is None else task.faults.unmet)]
     except MemoryError as error:

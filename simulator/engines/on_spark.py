@@ -37,6 +37,7 @@ from simulator.engines.tasks.progress import report_reading
 from simulator.engines.tasks.send import SendingTask, send
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
+from simulator.sinks import SINKS
 from simulator.sources import diff, snapshots
 from simulator.sources.diff import Comparison, OlderRows
 from simulator.sources.precedence import known_when_read
@@ -358,7 +359,7 @@ def _sending(batches: Batches, rows: OrderedRows, spec: TaskSpec, tasks: int) ->
         owned = range(context.partitionId(), spec.destinations.total, tasks)
         events = (stages.to_events(batch, rows.rules) for batch in rows.in_order(batches))
         report = send(SendingTask(events, owned, spec))
-        if report.stopped is not None and not spec.erasable:
+        if report.stopped is not None and not SINKS[spec.sink].erasable:
             raise report.stopped[1]
     yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(report)]})
 

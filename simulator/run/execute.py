@@ -34,6 +34,7 @@ from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.outputs import MemoryOutput, Output, StorageOutput
 from simulator.run.plan import Plan, SnapshotPair
+from simulator.sinks import SINKS
 from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.memory import Message
 from simulator.sinks.records import DeliveryReport
@@ -108,7 +109,7 @@ class PlannedRun:
             return _account(engine(replace(work, spec=spec)), work.shuffles)
 
         result = sent(tso.FOREVER)
-        if result.stopped is None or plan.faults or not output.erasable:
+        if result.stopped is None or plan.faults or not SINKS[output.name].erasable:
             return result
         output.erase()
         # Only now it is known where the stream ends: other partitions may have gone beyond.

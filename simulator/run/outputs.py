@@ -43,9 +43,6 @@ class Output:
     A run makes a sink in each of its tasks. A changefeed that stays open writes to `sink`, plan after plan.
     """
 
-    erasable = False
-    """Whether what was sent is nowhere but in files of this run until the run is complete, so that it can be sent anew."""
-
     storage: Storage | None = None
     """The layout of a storage; None for another sink."""
 
@@ -119,7 +116,6 @@ class Output:
             sink=self.name,
             schemas=self.schemas,
             storage=self.storage,
-            erasable=self.erasable,
             **{"settings": self.settings, "options": self.options} | fields,
         )
 
@@ -204,8 +200,6 @@ class FilesOutput(Output):
 
     `shared` allows more than one sink to write to each file. Raises UserError for a directory of something else.
     """
-
-    erasable = True
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from simulator.channel import DriverAddress
 from simulator.cli import truth as truths
 from simulator.cli.load.display import ReportOptions, open_metrics, read_report_options, show_progress
 from simulator.cli.load.monitor import LoadMonitor, Metrics, Setup
+from simulator.cli.options import instead_of_sink
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_checkpoint, check_sink, check_storage
@@ -103,8 +104,8 @@ def check(options: dict[str, Any], settings: Settings) -> None:
 def search_of(options: dict[str, Any], rate: str | None) -> RateSearch | None:
     """Return the search of --until-lag, which begins with the given rate; raises UserError."""
     limit, group = options["until_lag"], options["consumer_group"]
-    if group is not None and (options["fixtures"] or options["console"]):
-        raise UserError("--consumer-group: a group has lag on Kafka only, not with --fixtures or --console")
+    if group is not None and (to := instead_of_sink(options)) is not None:
+        raise UserError(f"--consumer-group: a group has lag on Kafka only, not with {to}")
     if limit is None:
         return None
     most = math.inf if options["max_rate"] is None else float(options["max_rate"])
@@ -147,7 +148,7 @@ class LoadRequest:
     @property
     def can_resume(self) -> bool:
         """Whether what was sent stays where another run can go on: in Kafka or a storage."""
-        return not (self.options["fixtures"] or self.options["console"])
+        return instead_of_sink(self.options) is None
 
     @property
     def master(self) -> str:
@@ -300,9 +301,7 @@ class LoadRun:
             request.resolved_interval_ms,
             self._driver(),
             "in process" if request.master == IN_PROCESS else f"Spark, {request.master}",
-            output.name
-            if request.options["fixtures"] or request.options["console"]
-            else uri_without_secrets(request.changefeed.sink_uri),
+            output.name if instead_of_sink(request.options) else uri_without_secrets(request.changefeed.sink_uri),
             request.duration,
             request.options["consumer_group"],
             "message" if request.changefeed.storage is None else "file",

@@ -77,9 +77,6 @@ class TaskSpec:
     sums: bool = False
     """Whether the sums of row changes are reported."""
 
-    erasable: bool = False
-    """Whether everything can be sent anew if an event cannot be encoded: another task may have gone beyond it."""
-
     @property
     def destinations(self) -> Destinations:
         return self.control_events.destinations

@@ -34,6 +34,7 @@ from simulator.columns.hashing import BOOTSTRAPS, KINDS, ChangeSums, fingerprint
 from simulator.engines.tasks import TaskSpec
 from simulator.errors import EncodeError
 from simulator.releases import Release
+from simulator.sinks import SINKS
 from simulator.sinks.records import Records, part, take
 from simulator.sources.snapshots.pieces import PhysicalTable
 from simulator.ticdc.changefeed import Storage
@@ -125,7 +126,7 @@ def _records(flush: Flush, encoded: EncodedRows, messages: Messages, spec: TaskS
         messages.keys if messages.keys is not None else pa.nulls(len(messages.values), pa.binary()),
         messages.values,
         flush.events.column("commit_ts").take(pa.array(first_row[1:] - 1)),
-        _readable(encoded, messages.first_row, spec.options) if spec.sink == "jsonl" else None,
+        _readable(encoded, messages.first_row, spec.options) if SINKS[spec.sink].decoded else None,
         _stored_tables(flush.events) if spec.storage else None,
     )
 
