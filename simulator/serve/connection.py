@@ -27,7 +27,8 @@ from mysql_mimic.types import Capabilities, ServerStatus
 
 from simulator import limits
 from simulator.errors import DdlError, SimulatorError, SqlError
-from simulator.serve.handler import ClientHandler, query_text
+from simulator.serve.charsets import client_charset, name_text, results_charset, sent_rows, statement_text
+from simulator.serve.handler import ClientHandler
 from simulator.serve.packets import (
     CURSOR,
     LAST_ROW,
@@ -45,7 +46,7 @@ from simulator.serve.packets import (
 from simulator.serve.stream import ClientStream
 from simulator.tidb.engine import StatementOutcome
 from simulator.tidb.engine.context import server_version
-from simulator.tidb.engine.settings import DEFAULT_SQL_MODE
+from simulator.tidb.engine.settings import DEFAULT_SQL_MODE, SqlSession
 from simulator.tidb.errors import sql_error
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
@@ -78,9 +79,14 @@ NO_MULTI_STATEMENTS = SqlError(
 )
 
 
-def _in_utf8(answer: bytes) -> bytes:
-    """Return a client's answer to the greeting with utf8mb4 in place of its collation: not all are known where it is read."""
-    return answer[:COLLATION_AT] + bytes([Collation.utf8mb4_bin]) + answer[COLLATION_AT + 1 :]
+def _in_latin1(answer: bytes) -> bytes:
+    """Return a client's answer to the greeting with latin1 in place of its collation: it is decoded later."""
+    return answer[:COLLATION_AT] + bytes([Collation.latin1_bin]) + answer[COLLATION_AT + 1 :]
+
+
+def _bytes(text: str) -> bytes:
+    """Return the bytes of a part of a packet that was read as latin1."""
+    return text.encode("latin-1")
 
 
 def _collation(number: int) -> str:
@@ -127,7 +133,8 @@ class ClientConnection(Connection):
 
     @property
     def client_charset(self) -> CharacterSet:
-        return CharacterSet.utf8mb4
+        """That of packets which `_bytes` turns back to bytes."""
+        return CharacterSet.latin1
 
     def kill(self, kind: KillKind = KillKind.CONNECTION) -> None:
         """End the connection, or the statement that it runs; nothing if it runs none."""
@@ -153,7 +160,7 @@ class ClientConnection(Connection):
         )
         answer = await self.stream.greet(greeting)
         with _handshake_expected():
-            response = packets.parse_handshake_response(self.server_capabilities, _in_utf8(answer))
+            response = packets.parse_handshake_response(self.server_capabilities, _in_latin1(answer))
         wants_tls = isinstance(response, SSLRequest)
         if wants_tls and self.ssl is None:
             raise ConnectionClosed
@@ -161,10 +168,11 @@ class ClientConnection(Connection):
         if isinstance(response, SSLRequest):
             answer = await self.stream.read()
             with _handshake_expected():
-                response = packets.parse_handshake_response_41(self.server_capabilities, _in_utf8(answer))
+                response = packets.parse_handshake_response_41(self.server_capabilities, _in_latin1(answer))
         self.capabilities, self._collation = response.capabilities, _collation(answer[COLLATION_AT])
         await state.aclose()
-        await self._log_in(response.username, response.auth_response, response.client_plugin, response.database or "")
+        database = response.database or ""
+        await self._log_in(response.username, response.auth_response, response.client_plugin, database)
         if Capabilities.CLIENT_LOCAL_FILES in self.capabilities:
             self.handler.read_file = self._read_file
         if Capabilities.CLIENT_COMPRESS in self.capabilities:
@@ -192,7 +200,8 @@ class ClientConnection(Connection):
         await self._log_in(request.username, request.auth_response, request.client_plugin, request.database)
 
     async def _log_in(self, name: str, answer: bytes, client_plugin: str | None, database: str) -> None:
-        """Check the password and answer; raises ConnectionClosed after a refusal."""
+        """Check the password and answer; raises ConnectionClosed after a refusal. Names are those of a packet."""
+        name = _bytes(name).decode("utf-8", "surrogateescape")
         if not await self._is_authentic(name, answer, client_plugin):
             used = "YES" if answer else "NO"
             text = f"Access denied for user '{name}'@'{self._host}' (using password: {used})"
@@ -202,7 +211,7 @@ class ClientConnection(Connection):
         self.handler.log_in(f"{name}@{self._host}", found_rows, self._collation)
         if database:
             try:
-                await self._use(database)
+                await self._use(_bytes(database))
             except SqlError as error:
                 await self._refuse(error)
         await self.stream.write(self._answers.ok())
@@ -245,25 +254,26 @@ class ClientConnection(Connection):
 
     async def handle_query(self, data: bytes) -> None:
         async with self._errors_answered():
-            text = query_text(data)
+            text, warnings = statement_text(data, self._settings)
             statements = await self.handler.in_turn(len(text), lambda: self._split(text))
             for each in statements[:-1]:
                 await self._answer(*await self.handler.run_text(each, self._sql_mode), MORE)
-            await self._answer(*await self.handler.run_text(statements[-1], self._sql_mode), NO_FLAGS)
+            statement, outcome = await self.handler.run_text(statements[-1], self._sql_mode)
+            await self._answer(statement, self.handler.warn(outcome, warnings), NO_FLAGS)
 
     def _split(self, text: str) -> list[str]:
         """Return the statements of a query. Raises SqlError for several from a client that does not allow them."""
         stripped = text.rstrip().rstrip(";")
         if ";" not in stripped:
             return [stripped]
-        statements = [statement.text for statement in split_script(text, self.handler.client.session.settings.sql_mode)]
+        statements = [statement.text for statement in split_script(text, self._settings.sql_mode)]
         if len(statements) > 1 and Capabilities.CLIENT_MULTI_STATEMENTS not in self.capabilities:
             raise NO_MULTI_STATEMENTS
         return statements or [""]
 
     async def handle_stmt_prepare(self, data: bytes) -> None:
         async with self._errors_answered():
-            text, modes = query_text(data).rstrip().rstrip(";"), self._sql_mode
+            text, modes = statement_text(data, self._settings)[0].rstrip().rstrip(";"), self._sql_mode
             statement, count = await self.handler.in_turn(len(text), lambda: parse_prepared(text, modes))
             columns = await self.handler.columns_of_prepared(statement)
             number = next(self.prepared_stmt_seq) + 1
@@ -294,7 +304,7 @@ class ClientConnection(Connection):
             values: list[Node] = []
             if prepared.num_params:
                 values, prepared.types = read_parameters(
-                    reader, prepared.num_params, prepared.types, prepared.long_data
+                    reader, prepared.num_params, prepared.types, prepared.long_data, client_charset(self._settings)
                 )
             prepared.long_data.clear()
             statement = parse_sql(prepared.sql, prepared.sql_mode, parameters=values)
@@ -303,7 +313,7 @@ class ClientConnection(Connection):
                 await self.stream.write(self._answers.ok(outcome))
                 return
             columns = outcome.result.columns
-            rows = binary_rows(outcome.result.rows, columns)
+            rows = binary_rows(sent_rows(outcome.result.rows, columns, results_charset(self._settings)), columns)
             self.stream.write_many([*self._answers.columns(columns, not wants_cursor)])
             if wants_cursor:
                 prepared.rows = rows
@@ -376,7 +386,7 @@ class ClientConnection(Connection):
 
     async def handle_init_db(self, data: bytes) -> None:
         async with self._errors_answered():
-            await self._use(data.decode("utf-8", "surrogateescape"))
+            await self._use(data)
             await self.stream.write(self._answers.ok())
 
     async def handle_field_list(self, data: bytes) -> None:
@@ -391,7 +401,8 @@ class ClientConnection(Connection):
         await self.handler.reset()
         await self.stream.write(self._answers.ok())
 
-    async def _use(self, database: str) -> None:
+    async def _use(self, name: bytes) -> None:
+        database = name_text(name, self._settings)
         await self.handler.run(Use(database), f"USE {database}")
 
     async def _answer(self, statement: SqlStatement | None, outcome: StatementOutcome, flags: ServerStatus) -> None:
@@ -401,11 +412,12 @@ class ClientConnection(Connection):
             await self.stream.write(self._answers.ok(outcome, flags))
             return
         self.stream.write_many([*self._answers.columns(result.columns)])
-        encoded = text_columns(result.columns)
+        encoded, charset = text_columns(result.columns), results_charset(self._settings)
         for start in range(0, len(result.rows), MANY_ROWS):
             if start:
                 await self.stream.drain()
-            self.stream.write_text_rows(result.rows[start : start + MANY_ROWS], encoded)
+            rows = sent_rows(result.rows[start : start + MANY_ROWS], result.columns, charset)
+            self.stream.write_text_rows(rows, encoded)
         await self.stream.write(self._answers.end(outcome, flags))
 
     @property
@@ -413,8 +425,12 @@ class ClientConnection(Connection):
         return Answers(self.handler.client, self.capabilities)
 
     @property
+    def _settings(self) -> SqlSession:
+        return self.handler.client.session.settings
+
+    @property
     def _sql_mode(self) -> frozenset[str]:
-        return self.handler.client.session.settings.sql_mode - DEFAULT_MODES
+        return self._settings.sql_mode - DEFAULT_MODES
 
     def error(self, **kwargs: object) -> bytes:
         """Return the packet of an unexpected error, or of KILL."""

@@ -12,6 +12,7 @@ import re
 import shlex
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -104,6 +105,15 @@ class ClientHandler:
             raise
         rows = await self._with_file(statement) if isinstance(statement, LoadData) else statement
         return statement, await self.run(rows, text)
+
+    def warn(self, outcome: StatementOutcome, warnings: tuple[str, ...]) -> StatementOutcome:
+        """Return the outcome of a statement with warnings about its text, which SHOW WARNINGS then shows, too."""
+        if not warnings:
+            return outcome
+        warned = replace(outcome, warnings=(*outcome.warnings, *warnings))
+        session = self.client.session
+        session.settings = replace(session.settings, last=replace(session.settings.last, warnings=warned.warnings))
+        return warned
 
     async def in_turn(self, length: int, parse: Callable[[], Returned]) -> Returned:
         """Return what a function makes of a text: of a long one between two statements, so that other clients are
@@ -253,34 +263,6 @@ class ClientHandler:
             raise sql_error(1146, database, name)
         schema, name = table.schema, table.name
         return [table_column(column.name, column, table, schema, name) for column in visible_columns(table)]
-
-
-QUOTED = re.compile(
-    r"""(?:_binary\s*)?('(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+")|/\*.*?\*/|--\s[^\n]*|`[^`]*`""",
-    re.DOTALL | re.IGNORECASE,
-)
-ESCAPE = re.compile(r"\\(.)|''|\"\"", re.DOTALL)
-ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
-
-
-def query_text(data: bytes) -> str:
-    """Return the text of a query. A quoted text that is no UTF-8 becomes a hexadecimal literal of its bytes."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return QUOTED.sub(_as_hexadecimal, data.decode("utf-8", "surrogateescape"))
-
-
-def _as_hexadecimal(match: re.Match[str]) -> str:
-    quoted = match[1]
-    if quoted is None:
-        return match[0]
-    try:
-        quoted.encode()
-        return match[0]
-    except UnicodeEncodeError:
-        value = ESCAPE.sub(lambda each: ESCAPED.get(each[1], each[1]) if each[1] else each[0][0], quoted[1:-1])
-        return f"X'{value.encode('utf-8', 'surrogateescape').hex()}'"
 
 
 CALL = re.compile(r"\s*CALL\s+`?ticdc`?\s*\.\s*`?(\w+)`?\s*(?:\((.*)\))?\s*", re.IGNORECASE | re.DOTALL)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from mysql_mimic import packets
 from mysql_mimic.packets import make_ok
@@ -17,6 +17,7 @@ from mysql_mimic.results import ResultColumn as EncodedColumn
 from mysql_mimic.types import Capabilities, ColumnType, ServerStatus, str_len, uint_1, uint_2, uint_4, uint_len
 
 from simulator.errors import DdlError, SqlError
+from simulator.serve.charsets import parameter_text, results_charset, sent_charset_id, sent_name
 from simulator.serve.database import Client
 from simulator.tidb.engine import ResultColumn, StatementOutcome
 from simulator.tidb.errors import error_number, sqlstate
@@ -33,12 +34,12 @@ def error_packet(error: SqlError | DdlError) -> bytes:
 
 
 @lru_cache(1024)
-def column_definition(column: ResultColumn) -> bytes:
-    """Return the description of a column."""
+def column_definition(results: str, column: ResultColumn) -> bytes:
+    """Return the description of a column for a client with a character set of results."""
     schema, table, original_table, original_name = column.origin
     names = ("def", schema, table, original_table, column.name, original_name)
-    texts = b"".join(str_len(name.encode("utf-8", "surrogateescape")) for name in names)
-    numbers = (column.charset_id, column.length, column.code, column.flags, column.decimals)
+    texts = b"".join(str_len(sent_name(name, results)) for name in names)
+    numbers = (sent_charset_id(column, results), column.length, column.code, column.flags, column.decimals)
     return texts + struct.pack("<BHIBHBH", 12, *numbers, 0)
 
 
@@ -141,7 +142,7 @@ class Answers:
     def columns(self, columns: Sequence[ResultColumn], has_rows: bool = True) -> Iterator[bytes]:
         """Yield the packets before the rows of a result; without `has_rows`, before those of a cursor."""
         yield uint_len(len(columns))
-        yield from map(column_definition, columns)
+        yield from map(self._definition, columns)
         if has_rows:
             yield from self._separator()
 
@@ -149,14 +150,18 @@ class Answers:
         """Yield the answer to COM_STMT_PREPARE."""
         yield b"\0" + uint_4(number) + uint_2(len(columns)) + uint_2(parameters) + b"\0" + uint_2(0)
         for definitions in ([PARAMETER] * parameters, columns):
-            yield from map(column_definition, definitions)
+            yield from map(self._definition, definitions)
             yield from self._separator() if definitions else ()
 
     def fields(self, columns: Sequence[ResultColumn]) -> Iterator[bytes]:
         """Yield the answer to COM_FIELD_LIST."""
         for column in columns:
-            yield column_definition(column) + uint_1(0xFB)
+            yield self._definition(column) + uint_1(0xFB)
         yield self.end(None)
+
+    @property
+    def _definition(self) -> Callable[[ResultColumn], bytes]:
+        return partial(column_definition, results_charset(self._client.session.settings))
 
     def end(self, outcome: StatementOutcome | None, flags: ServerStatus = NO_FLAGS) -> bytes:
         """Return the packet after the last row."""
@@ -259,11 +264,11 @@ class Reader:
 
 
 def read_parameters(
-    reader: Reader, count: int, known_types: ParameterTypes, long_data: Mapping[int, bytes]
+    reader: Reader, count: int, known_types: ParameterTypes, long_data: Mapping[int, bytes], charset: str
 ) -> tuple[list[Node], ParameterTypes]:
     """Return the literals of `count` parameters and their types, which a client sends with the first execution only.
 
-    `long_data` has the values that COM_STMT_SEND_LONG_DATA sent. Raises SqlError.
+    `long_data` has the values that COM_STMT_SEND_LONG_DATA sent. Texts are of a character set. Raises SqlError.
     """
     nulls = reader.take((count + 7) // 8)
     types = known_types
@@ -274,29 +279,29 @@ def read_parameters(
     values: list[Node] = []
     for place, (type, flags) in enumerate(types):
         if place in long_data:
-            values.append(_text_or_bytes(type, long_data[place]))
+            values.append(_text_or_bytes(type, long_data[place], charset))
         elif nulls[place // 8] >> place % 8 & 1:
             values.append(Literal("null"))
         else:
-            values.append(_read_value(reader, type, bool(flags & UNSIGNED)))
+            values.append(_read_value(reader, type, bool(flags & UNSIGNED), charset))
     return values, types
 
 
-def _read_value(reader: Reader, type: int, is_unsigned: bool) -> Node:
+def _read_value(reader: Reader, type: int, is_unsigned: bool, charset: str) -> Node:
     if type in INTEGERS:
         return _signed(str(reader.number(INTEGERS[type][is_unsigned])), "integer")
     if type in BLOBS or type in TEXTS:
-        return _text_or_bytes(type, reader.text())
+        return _text_or_bytes(type, reader.text(), charset)
     if type in READERS:
         return READERS[type](reader)
     raise SqlError(1105, "HY000", f"Unknown field type {type}")
 
 
-def _text_or_bytes(type: int, value: bytes) -> Node:
-    """Return a text; bytes that are no UTF-8 are a binary string, whatever the client calls them."""
+def _text_or_bytes(type: int, value: bytes, charset: str) -> Node:
+    """Return a text; bytes that are none are a binary string, whatever the client calls them."""
     if type not in BLOBS:
         with suppress(UnicodeDecodeError):
-            return _text(value.decode())
+            return _text(parameter_text(value, charset).decode())
     return Literal("hex", value.hex())
 
 

@@ -130,7 +130,8 @@ def test_handshake_sets_the_character_set(greeted: int, monkeypatch: pytest.Monk
     with client.cursor() as cursor:
         for _ in range(2):
             cursor.execute(f"SELECT {variables}, 'a' = 'A'")
-            assert cursor.fetchall() == ((charset, charset, of_connection, connection, equal),)
+            rows = [[cell.decode() if isinstance(cell, bytes) else cell for cell in row] for row in cursor.fetchall()]
+            assert rows == [[charset, charset, of_connection, connection, equal]]
             client._execute_command(COM_RESET_CONNECTION, b"")
             client._read_ok_packet()
 
