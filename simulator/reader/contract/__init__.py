@@ -71,7 +71,8 @@ CHECKS: Mapping[str, Check] = {
     "ddl-repeated": Check(5, "a statement that comes again, where no restart is allowed"),
     "ddl-different": Check(5, "a statement that is not as it was sent, or that was not sent"),
     "ddl-unexpected": Check(5, "a statement in a partition that should have none"),
-    "bootstrap-missing": Check(5, "a message with a table's schema that was sent and is not there"),
+    "bootstrap-missing": Check(5, "a message with a table's schema that should be there and is not"),
+    "bootstrap-unexpected": Check(5, "a message with a table's schema where TiCDC sends none"),
     "schema-different": Check(5, "a schema file that does not follow from the statements or the truth"),
     "message-too-large": Check(6, "a message larger than the changefeed allows"),
     "too-many-events": Check(6, "a message with more events than the changefeed allows"),
@@ -183,8 +184,8 @@ NEVER = -1
 DescribedTable: TypeAlias = "tuple[str, int, int]"
 """`db.table`, version and id of a table in a message with its schema; 0 for an id that the message does not have."""
 
-TableSpan: TypeAlias = "tuple[str, int]"
-"""`db.table`, and how many statements were before."""
+TableSpan: TypeAlias = "tuple[str, int, int | None]"
+"""`db.table`, how many statements on it were before, and the ordinal of its partition, if that has an id of its own."""
 
 Ids: TypeAlias = "tuple[tuple[str, int], ...]"
 """The names and numbers of ids and versions in a message."""
@@ -229,6 +230,12 @@ class PartitionSummary:
 
     bootstraps: Counter[DescribedTable] = field(default_factory=Counter)
     """Number of messages with a table's schema."""
+
+    first_bootstraps: dict[DescribedTable, int] = field(default_factory=dict)
+    """The offset of the first one."""
+
+    first_told: dict[DescribedTable, int] = field(default_factory=dict)
+    """The offset of the first statement that gave a table this version or id."""
 
     told_ids: set[tuple[str, int]] = field(default_factory=set)
     """`db.table` and the ids of the tables in statements."""
@@ -314,6 +321,8 @@ def joined_pieces(pieces: Sequence[CheckedPiece], show: int = SHOW) -> Partition
         statements=statements,
         rows=sum((each.rows for each in every), Counter()),
         bootstraps=sum((each.bootstraps for each in every), Counter()),
+        first_bootstraps=_firsts(each.first_bootstraps for each in every),
+        first_told=_firsts(each.first_told for each in every),
         told_ids=set().union(*(each.told_ids for each in every)),
         row_ids=_row_ids(every),
         repeated=sum(each.repeated for each in every),
@@ -336,6 +345,13 @@ def joined_pieces(pieces: Sequence[CheckedPiece], show: int = SHOW) -> Partition
 
 def _lowest(times: Sequence[int]) -> int:
     return min((ts for ts in times if ts != NEVER), default=NEVER)
+
+
+def _firsts(parts: Iterable[Mapping[DescribedTable, int]]) -> dict[DescribedTable, int]:
+    found: dict[DescribedTable, int] = {}
+    for table, offset in (item for each in parts for item in each.items()):
+        found.setdefault(table, offset)
+    return found
 
 
 def _row_ids(summaries: Sequence[PartitionSummary]) -> dict[TableSpan, dict[Ids, int]]:

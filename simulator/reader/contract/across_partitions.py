@@ -14,20 +14,11 @@ import numpy as np
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
-from simulator.columns.hashing import BOOTSTRAPS, CHANGES, DELETES, ChangeSum, ChangeSums, sums_by_group
-from simulator.reader.contract import (
-    NEVER,
-    SHOW,
-    DescribedTable,
-    Ids,
-    PartitionSummary,
-    TableSpan,
-    Violation,
-    ViolationCounter,
-    Violations,
-)
+from simulator.columns.hashing import BOOTSTRAPS, CHANGES, DELETES, ChangeSum, ChangeSums
+from simulator.reader.contract import NEVER, SHOW, PartitionSummary, Violation, ViolationCounter, Violations
 from simulator.reader.contract.destinations import PartitionCountSpan, Span
 from simulator.reader.contract.stream_spec import StreamSpec
+from simulator.reader.contract.table_schemas import misplaced_bootstraps, other_bootstraps, other_ids
 from simulator.reader.records import TopicPartition
 from simulator.reader.truth_metadata import BroadcastDdl, ExpectedStatement
 from simulator.tso import FOREVER
@@ -36,7 +27,7 @@ from simulator.tso import FOREVER
 def check_across_partitions(summaries: Iterable[PartitionSummary], spec: StreamSpec, show: int = SHOW) -> Violations:
     summaries = list(summaries)
     tally, topics = ViolationCounter(show), topic_summaries(summaries, spec)
-    for violation in _other_ids(summaries):
+    for violation in (*other_ids(summaries, spec), *misplaced_bootstraps(_from_start(topics), spec)):
         tally.add(violation)
     if spec.watermarks:
         _check_missing_watermarks(tally, topics, spec)
@@ -86,6 +77,11 @@ def topic_summaries(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> 
         )
         topics.append(TopicSummary(name, every, _required_since(every), min(lows), _spans(name, every, spec)))
     return topics
+
+
+def _from_start(topics: Iterable[TopicSummary]) -> list[PartitionSummary]:
+    """Return the partitions of which nothing is missing at the start."""
+    return [part for topic in topics for part, since in zip(topic.partitions, topic.since) if since == NEVER]
 
 
 def _spans(topic: str, partitions: Iterable[PartitionSummary], spec: StreamSpec) -> tuple[Span, ...]:
@@ -186,28 +182,6 @@ def choose_reading(one: Sequence[PartitionSummary], other: Sequence[PartitionSum
         *(each for each in one if each.place[0] not in chosen),
         *(each for each in other if each.place[0] in chosen),
     ]
-
-
-def _other_ids(summaries: Sequence[PartitionSummary]) -> Iterator[Violation]:
-    """Yield rows whose ids are those of no message with the schema of their table, or others than in another partition."""
-    told, boots = (
-        defaultdict[str, set[int]](set),
-        {table for each in summaries for table, _, id in each.bootstraps if id},
-    )
-    for each in summaries:
-        for table, id in (*each.told_ids, *((table, id) for table, _, id in each.bootstraps)):
-            told[table].add(id)
-    every, known = set().union(*told.values()), dict[TableSpan, Ids]()
-    for each in summaries:
-        for span, found in each.row_ids.items():
-            for ids, offset in found.items():
-                first, (name, _) = known.setdefault(span, ids), span
-                id, allowed = dict(ids).get("tableID", 0), told[name] if name in boots else every
-                other = [f"{member}: {one} → {two}" for (member, one), (_, two) in zip(ids, first) if one != two]
-                if boots and id and id not in allowed:
-                    other = [f"tableID: {id}, which no message with its schema has"]
-                if other:
-                    yield Violation("message-different", *each.place, offset, f"a row of {name}: {other[0]}", name)
 
 
 def _check_missing_watermarks(tally: ViolationCounter, topics: Sequence[TopicSummary], spec: StreamSpec) -> None:
@@ -384,6 +358,7 @@ def check_sent_changes(
     sent: ChangeSums,
     show: int = SHOW,
     redefined: Collection[str] = (),
+    spec: StreamSpec | None = None,
 ) -> Violations:
     """Compare the row changes `found` with those that were sent. Where some are repeated, only their number tells.
 
@@ -394,7 +369,7 @@ def check_sent_changes(
         for (table, kind), each in found.items()
     }
     tally = ViolationCounter(show)
-    for violation in _other_bootstraps(sum((each.bootstraps for each in summaries), Counter[DescribedTable]()), sent):
+    for violation in other_bootstraps(summaries, sent, spec):
         tally.add(violation)
     every, here = rows_sent(sent), rows_found(summaries)
     if not any(each.repeated for each in summaries):
@@ -404,29 +379,6 @@ def check_sent_changes(
         what = f"row changes: sent {every:,}, here {here:,}"
         tally.add(Violation("changes-missing", "", None, None, what))
     return tally.found()
-
-
-def _other_bootstraps(found: Counter[DescribedTable], sent: ChangeSums) -> Iterator[Violation]:
-    """Yield what is wrong with messages with a table's schema; those that are repeated need not be the same ones."""
-    told: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for table, version, id in found.elements():
-        told[table].append((version, id))
-    for table, expected in sorted((table, each) for (table, kind), each in sent.items() if kind == BOOTSTRAPS):
-        actual = _sum_of_schemas(told[table])
-        if actual.rows < expected.rows:
-            what = f"messages with the schema of {table}: sent {expected.rows:,}, here {actual.rows:,}"
-            yield Violation("bootstrap-missing", "", None, None, what, table)
-        elif actual.rows == expected.rows and (
-            actual.times != expected.times or actual.images not in (expected.images, None)
-        ):
-            what = f"messages with the schema of {table}: {actual.rows:,}, of which at least one has another version or id than was sent"
-            yield Violation("message-different", "", None, None, what, table)
-
-
-def _sum_of_schemas(told: Sequence[tuple[int, int]]) -> ChangeSum:
-    """Return the sum of versions and ids, as `engines.tasks.messages.sum_rows` does."""
-    versions, ids = np.array(told, np.int64).reshape(-1, 2).T
-    return sums_by_group(ids * 0, versions, ids.view(np.uint64), versions >= 0, ids > 0).get(0, ChangeSum())
 
 
 def _different_sums(found: ChangeSums, sent: ChangeSums, bare_deletes: int) -> Iterator[Violation]:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, Ints, by_table, ints
 from simulator.columns.row_image import LazyCells
+from simulator.errors import SchemaError
 from simulator.reader.contract.destinations import ChangefeedRoutes, KnownByTable
 from simulator.reader.contract.null_texts import defaults_like_null, texts_like_null, zeros_as_null
 from simulator.reader.decode import DECODERS, LOST
@@ -33,10 +34,11 @@ from simulator.ticdc import table_info
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
-from simulator.ticdc.mounter import later_columns, untyped_cell
+from simulator.ticdc.mounter import later_columns, untyped_cell, zone_of_rows
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family
+from simulator.tidb.storage.tables import locate_partition, partition_columns
 
 DAY, CLOCK = "[0-9]{4}-(0[0-9]|1[0-2])-([0-2][0-9]|3[01])", r"[0-5][0-9]:[0-5][0-9](\.[0-9]+)?"
 FORMS = {
@@ -87,6 +89,8 @@ def _refuse(cells: pa.Array, name: str, type: str) -> None:
 NO_LIMIT = 1 << 40
 """Bytes of a message: which rows were too large, the messages say."""
 
+UNKNOWN_PARTITION = -1
+
 SOME_ID = 1
 """Stands for ids and versions, which are not compared."""
 
@@ -121,6 +125,10 @@ class RewrittenRows:
     schemas: Mapping[int, str]
     """The schemas that the messages name, by id."""
 
+    parts: Ints | None = None
+    """The ordinals of the partitions of their table, UNKNOWN_PARTITION where nothing tells; None if messages have no ids of
+    partitions."""
+
 
 @dataclass(frozen=True)
 class MessageWriter:
@@ -150,6 +158,7 @@ class MessageWriter:
         """
         codec, options, table = CODECS[self.options.protocol], self.options, form.table
         before, after = self._images(rows, layout, form)
+        parts = self._parts(pc.coalesce(after, before), layout, table)
         row_ids = _row_ids(rows, before, after, table)
         large = pc.or_(rows.column("only_handle"), pc.is_valid(rows.column("stored_at")))
         shortens = codec.large_message_option(options, self.release) != "none"
@@ -170,7 +179,7 @@ class MessageWriter:
             )
             encoded = with_schema_ids(codec.encode(changes, options, self.release), manager)
             messages = codec.frame(encoded, np.arange(len(at)), options, self.release)
-            yield RewrittenRows(at, messages, manager.texts)
+            yield RewrittenRows(at, messages, manager.texts, None if parts is None else parts[at])
 
     def watermark(self, ts: int) -> Written | None:
         """Return the message of a watermark, and the schemas that it names; None if the protocol has none."""
@@ -233,6 +242,22 @@ class MessageWriter:
             names = [column.name for column in visible_columns(table)]
             before, after = (with_nulls(side, names, likely) for side in (before, after))
         return before, after
+
+    def _parts(self, images: pa.Array, layout: Layout, table: Table) -> Ints | None:
+        """Return the ordinals of the partitions of rows, as `RewrittenRows` does."""
+        if table.partitioning is None or not CODECS[self.options.protocol].tells_partitions(self.release):
+            return None
+        columns = partition_columns(table)
+        zoned = zone_of_rows(self.options.time_zone, self.release) and any(
+            column.type.name == "timestamp" for column in table.columns if column.name in columns
+        )
+        if zoned or not columns <= {*layout.names}:
+            return np.full(len(images), UNKNOWN_PARTITION)
+        try:
+            found = locate_partition(table, LazyCells(images, [column.name for column in visible_columns(table)]))
+        except SchemaError:
+            return np.full(len(images), UNKNOWN_PARTITION)
+        return np.asarray(found.fill_null(UNKNOWN_PARTITION), np.int64)
 
     def _check_key(self, images: pa.Array, layout: Layout, table: Table) -> None:
         """Raise ValueError for NULL in a column of the handle key, which is NOT NULL, unless it may stand for a value."""

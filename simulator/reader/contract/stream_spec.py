@@ -22,6 +22,7 @@ from simulator.reader.contract.destinations import (
     order_by_table,
 )
 from simulator.reader.contract.message_writer import MessageWriter
+from simulator.reader.contract.told_tables import ToldTables
 from simulator.reader.events import TableSchemas
 from simulator.reader.truth_metadata import ExpectedStatement
 from simulator.releases import RELEASES, V8_5, Release
@@ -109,11 +110,11 @@ class StreamSpec:
     statements: tuple[ExpectedStatement, ...] | None = None
     """The statements that were sent, in order of their commit-ts; None if nobody tells."""
 
-    statement_times: tuple[int, ...] | None = None
-    """When statements were, sent or not, ascending; None if nobody tells. Ids of tables may be others after each."""
+    told: ToldTables | None = None
+    """What statements tell of tables; None if nobody tells which there were."""
 
     held_back: frozenset[str] = frozenset()
-    """Tables (`db.table`) of which event filters may hold back statements, which `statement_times` may not have then."""
+    """Tables (`db.table`) of which event filters may hold back statements, which `told` may not have then."""
 
     renamed: Mapping[str, TableSchemas] = field(default_factory=dict)
     """Topic → the table schemas that a RENAME tells there, of rows that may be in another topic."""

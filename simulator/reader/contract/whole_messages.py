@@ -7,7 +7,7 @@ the truth. Texts are those of `compare`, without the time at which messages were
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -20,9 +20,9 @@ from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.errors import NotSimulatedError, SimulatorError
 from simulator.reader import truth_metadata
 from simulator.reader.compared_events import ComparedEvent, events_of, first_difference
-from simulator.reader.contract import DescribedTable, Violation
+from simulator.reader.contract import NEVER, DescribedTable, Ids, TableSpan, Violation
 from simulator.reader.contract.events import EventArrays, KeyAndValue, TableDefinitions, key_and_value
-from simulator.reader.contract.message_writer import MessageWriter, RewrittenRows, RowForm
+from simulator.reader.contract.message_writer import UNKNOWN_PARTITION, MessageWriter, RewrittenRows, RowForm
 from simulator.reader.contract.stream_spec import StreamSpec
 from simulator.reader.decode import DECODERS, LOST, is_sequential
 from simulator.reader.decode.message_bytes import schema_text
@@ -32,6 +32,7 @@ from simulator.reader.truth_metadata import ExpectedStatement
 from simulator.sinks.memory import Message
 from simulator.ticdc.codecs import CODECS
 from simulator.tidb.model.table import Table, names_untold_columns
+from simulator.tso import BEFORE_COMMIT
 
 IGNORED = frozenset({"build-ts", "ids", "members", "claim-check-names"})
 """What is not compared (`compared_events.IGNORABLE`): messages do not determine it."""
@@ -87,9 +88,8 @@ class RowMessages:
         self._all, self._part = (ALL, PART) if is_fast else (ALL_ONE_BY_ONE, PART_ONE_BY_ONE)
         tables = [(f"{table.schema}.{table.name}", table) for table in spec.all_tables]
         self._spelled = {name.lower(): name for name, _ in tables}
-        self._partitioned = {name for name, table in tables if table.partitioning is not None}
-        self._times = None if spec.statement_times is None else np.array(spec.statement_times, np.int64)
-        self._ids: dict[tuple[str, int, str], int] = {}
+        self._epochs: dict[str, Ints] = {}
+        self._ids: dict[tuple[TableSpan, str], int] = {}
         self._rows = self.compared = 0
 
     def begin_piece(self) -> None:
@@ -167,6 +167,8 @@ class RowMessages:
 
     def _unlike(self, events: EventArrays, at: Ints, written: RewrittenRows) -> Iterator[tuple[int, str]]:
         """Yield the rows that are not as they were written again, and in what they differ."""
+        if written.parts is not None:
+            yield from self._other_partitions(events, at, written.parts)
         numbers = np.asarray(events.batch.column("number"))[at]
         keys, values = written.messages.keys, written.messages.values
         keys = pa.nulls(len(at), pa.binary()) if keys is None else keys
@@ -178,27 +180,46 @@ class RowMessages:
             if len(actual) <= numbers[number] or not expected:  # of another definition it may have no form
                 yield int(at[number]), OTHER_MEMBERS
                 continue
-            pair = (_without_lost_bytes(each) for each in (actual[numbers[number]], expected[0]))
-            if what := first_difference(*pair) or self._other_ids(events, int(at[number]), actual[numbers[number]]):
+            event, part = actual[numbers[number]], None if written.parts is None else int(written.parts[number])
+            pair = (_without_lost_bytes(each) for each in (event, expected[0]))
+            if what := first_difference(*pair) or self._other_ids(events, int(at[number]), event.ids, part):
                 yield int(at[number]), f"{what} (as it is → as TiCDC writes it)"
 
-    def _other_ids(self, events: EventArrays, at: int, event: ComparedEvent) -> str:
+    def _other_partitions(self, events: EventArrays, at: Ints, parts: Ints) -> Iterator[tuple[int, str]]:
+        """Yield the rows of a table in `parts` that have other ids of partitions than earlier rows, where columns tell
+        them."""
+        column = events.batch.column("ptn").take(pa.array(at))
+        if column.null_count:
+            return
+        ids, which = np.unique(np.asarray(column), return_inverse=True)
+        spans = np.searchsorted(self._epochs_of(events.name(int(at[0]))), events.ts[at])
+        codes = (spans * (parts.max() + 2) + parts + 1) * len(ids) + which
+        for places in (np.flatnonzero(codes == code) for code in np.unique(codes)):
+            first = int(places[0])
+            if what := self._other_ids(events, int(at[first]), (("ptn", int(ids[which[first]])),), int(parts[first])):
+                yield from ((int(at[place]), f"{what} (as it is → as in its partition)") for place in places)
+
+    def _other_ids(self, events: EventArrays, at: int, ids: Ids, part: int | None) -> str:
         """Return which id of a row is not that of an earlier row of its table; empty for none.
 
         Between two statements a table has one id and one version. The partitions of a table have ids of their own.
         """
-        name = events.name(at)
-        if self._times is None or name in self._partitioned or name in self._spec.held_back:
+        name, told = events.name(at), self._spec.told
+        if told is None or not ids or name in self._spec.held_back or part == UNKNOWN_PARTITION:
             return ""
-        epoch = int(np.searchsorted(self._times, events.ts[at]))
-        if not event.ids:
-            return ""
-        for member, number in event.ids:
-            first = self._ids.setdefault((name, epoch, member), number)
+        span = name, int(np.searchsorted(self._epochs_of(name), events.ts[at])), part
+        for member, number in ids:
+            first = self._ids.setdefault((span, member), number)
             if first != number:
                 return f"{member}: {number} → {first}"
-        events.summary.row_ids.setdefault((name, epoch), {}).setdefault(event.ids, int(events.offset[at]))
+        events.summary.row_ids.setdefault(span, {}).setdefault(ids, int(events.offset[at]))
         return ""
+
+    def _epochs_of(self, name: str) -> Ints:
+        if name not in self._epochs:
+            told = self._spec.told
+            self._epochs[name] = np.array([] if told is None else told.epochs(name), np.int64)
+        return self._epochs[name]
 
     def _unequal(self, events: EventArrays, at: Ints, keys: pa.Array, values: pa.Array) -> Ints:
         """Return which messages of rows may differ from these, by columns if the protocol allows it."""
@@ -254,13 +275,21 @@ def check_control_messages(events: EventArrays, writer: MessageWriter, sent: Sen
     for at in (*events.at(WATERMARK).tolist(), *events.at(DDL).tolist()):
         message = events.message(at)
         if tells_ids and events.kind[at] == DDL:
-            told = ((each.table, each.ids) for each in texts_of(message, events))
-            events.summary.told_ids.update((table, number) for table, ids in told for name, number in ids if name == ID)
+            for told in texts_of(message, events):
+                _tell(events, at, told)
         if events.kind[at] == WATERMARK:
             if what := _other_watermark(events, at, message, writer):
                 _report(events, at, f"a watermark: {what} (as it is → as TiCDC writes it)")
         elif what := _other_statement(events, at, message, writer, sent.get(int(events.ts[at]), ())):
             _report(events, at, f"DDL at {events.ts[at]}: {what} (as it is → as it was sent)")
+
+
+def _tell(events: EventArrays, at: int, told: ComparedEvent) -> None:
+    """Note the ids in a statement, and the table that has a new version or id by it."""
+    summary, (name, version, id) = events.summary, _described(told)
+    summary.told_ids.update((name, number) for member, number in told.ids if member == ID)
+    if version + BEFORE_COMMIT == told.commit_ts or id and '"type":"TRUNCATE"' in told.value:
+        summary.first_told.setdefault((name, version, id), int(events.offset[at]))
 
 
 def _report(events: EventArrays, at: int, what: str) -> None:
@@ -312,7 +341,9 @@ def check_bootstraps(events: EventArrays, writer: MessageWriter) -> None:
     offsets = np.asarray(records.column("offset"))
     for place in np.flatnonzero(~np.isin(offsets, events.offset)).tolist():
         told = texts_of(key_and_value(records, place), events)
-        events.summary.bootstraps.update(map(_described, told))
+        for table in map(_described, told):
+            events.summary.bootstraps[table] += 1
+            events.summary.first_bootstraps.setdefault(table, int(offsets[place]))
         for what in [_difference(each, events, writer) for each in told] if told else [OTHER_MEMBERS]:
             if what:
                 events.counter.add(Violation("message-different", *events.place, int(offsets[place]), what))
@@ -322,17 +353,33 @@ ID = "tableID"
 
 
 def _described(told: ComparedEvent) -> DescribedTable:
-    ids = dict(told.ids)
+    """Return the table of a message's first schema."""
+    ids = dict(reversed(told.ids))
     return told.table, ids.get("version", 0), ids.get(ID, 0)
 
 
 def _difference(actual: ComparedEvent, events: EventArrays, writer: MessageWriter) -> str:
-    """Return in what a table's schema differs from each of its definitions; empty for nothing."""
+    """Return in what a table's schema differs from each of its definitions with that version; empty for nothing."""
     spec, differences = events.spec, list[str]()
-    for table in {table for table in spec.all_tables if f"{table.schema}.{table.name}" == actual.table}:
+    for table in _definitions(actual, spec):
         (expected,) = texts_of(writer.bootstrap(table, actual.commit_ts), events)
         untold = names_untold_columns(actual.value, table)
         differences.append("" if untold else first_difference(actual, expected))
     if not differences and spec.statements is not None:
         differences = ["the run does not have this table"]
     return f"the schema of {actual.table}: {differences[0]}" if differences and all(differences) else ""
+
+
+def _definitions(actual: ComparedEvent, spec: StreamSpec) -> Collection[Table]:
+    """Return the definitions that a table may have with the version in a message."""
+    name, version, _ = _described(actual)
+    names = {(each.schema, each.name) for each in spec.all_tables if f"{each.schema}.{each.name}" == name}
+    told, others = [version + BEFORE_COMMIT], frozenset[int]()
+    if spec.told is not None:
+        told, others = spec.told.since(name, version), spec.told.told_at(name)
+    made, untold = list[Table | None](), list[Table | None]()
+    for since, tables in (spec.definitions(*each) for each in names):
+        known = spec.told is not None or version + BEFORE_COMMIT in since
+        made += [tables[int(np.searchsorted(since, ts, "right"))] for ts in told if known]
+        untold += [table for ts, table in zip((NEVER, *since.tolist()), tables, strict=True) if ts not in others]
+    return [table for table in made or untold if table is not None]

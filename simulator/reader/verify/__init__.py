@@ -129,7 +129,7 @@ def _verify_opened(
         [
             *(each.found for each in summed),
             across_partitions.check_across_partitions(summed, spec, options.show),
-            across_partitions.check_sent_changes(summed, results.skipped.sums, sent, options.show, redefined),
+            across_partitions.check_sent_changes(summed, results.skipped.sums, sent, options.show, redefined, spec),
         ],
         options.show,
     )

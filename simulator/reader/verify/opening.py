@@ -19,6 +19,7 @@ from simulator.reader.contract.stream_spec import (
     spec_of_any_release,
     stream_spec_of,
 )
+from simulator.reader.contract.told_tables import told_tables
 from simulator.reader.decode import DECODERS, is_sequential, schema_memory
 from simulator.reader.decode.row_images import ImagesOfReleases
 from simulator.reader.events import TableSchemas
@@ -245,7 +246,7 @@ def _opened(
             grown=_grown_topics(truth),
             topic_spans=spans,
             statements=_sent_statements(truth, origin),
-            statement_times=None if truth is None else tuple(sorted({each.commit_ts for each in truth.statements})),
+            told=None if truth is None else told_tables(truth.statements, origin.protocol),
             held_back=frozenset(filter(untold.statements_held_back(origin), names)),
         ),
         writer,

@@ -217,6 +217,9 @@ class Codec:
     has_bare_deletes: Callable[[Release], bool] = lambda release: False
     """Whether the DELETE of a row without a primary key has neither key nor value."""
 
+    tells_partitions: Callable[[Release], bool] = lambda release: False
+    """Whether the message of a row has the id of its table's partition."""
+
     mistakes_columns: Callable[[Table, Release], bool] = lambda table, release: False
     """Whether TiCDC may take columns of a table for others."""
 

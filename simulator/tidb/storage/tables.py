@@ -171,13 +171,18 @@ def locate_partition(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
 
     `texts`: the TiDB text of each column. Raises SchemaError for a partitioning that is not simulated.
     """
-    rule = table.partitioning
-    if rule is None:
+    if table.partitioning is None:
         raise SchemaError(f"table {table.name!r} is not partitioned")
-    named = [] if rule.expression else [column.name for column in _members(table, rule)]
-    needed = needed_columns(table, [rule.expression] if rule.expression else [], named)
     rows = len(next(iter(texts.values())))
-    return pa.array(over_columns(table, _locate(table), needed, texts, rows), pa.int32())
+    return pa.array(over_columns(table, _locate(table), partition_columns(table), texts, rows), pa.int32())
+
+
+def partition_columns(table: Table) -> frozenset[str]:
+    """Return the columns that say in which partition a row of a partitioned table is."""
+    rule = table.partitioning
+    assert rule is not None, "a table without partitions has no such columns"
+    named = [] if rule.expression else [column.name for column in _members(table, rule)]
+    return needed_columns(table, [rule.expression] if rule.expression else [], named)
 
 
 def no_partition_error(table: Table, cells: Cells) -> SqlError:

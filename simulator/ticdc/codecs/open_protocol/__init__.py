@@ -331,6 +331,7 @@ OPEN_PROTOCOL = Codec(
         is_fallback=True,
     ),
     batches=True,
+    tells_partitions=lambda release: release.open_partition_ids,
     encode=encode,
     frame=frame_open,
     ddl=ddl,

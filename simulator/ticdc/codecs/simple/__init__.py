@@ -166,6 +166,7 @@ SIMPLE = Codec(
     sizes=lambda options, release: SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=False),
     fidelity=lambda options, release: Fidelity(member_names=release.simple_first_form),
     large_message_option=_large_form,
+    tells_partitions=lambda release: release.simple_partition_ids,
     mistakes_columns=rows.may_be_mistaken,
     with_unknown_type=_unknown_type,
 )
