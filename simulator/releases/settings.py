@@ -20,6 +20,12 @@ class SettingBehaviours:
         "tidb ddl/add_column.go getFuncCallDefaultValue",
         elements={"8.1+; new": {"JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}},
     )
+    added_default_functions: bool = SQL(
+        "Whether ADD COLUMN takes DATE_FORMAT and STR_TO_DATE as a default",
+        "tidb ddl/column.go generateOriginDefaultValue",
+        "tidb#52676",
+        when="8.1+; new",
+    )
     global_indexes: bool = SQL(
         "Whether a unique key that lacks a column of the partitioning may be GLOBAL, and one that is not is "
         "refused by 8264, not 1503",

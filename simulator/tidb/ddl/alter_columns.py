@@ -6,7 +6,9 @@ affects new rows only (TiDB: pkg/ddl/add_column.go, pkg/ddl/column.go, pkg/ddl/e
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl import Action
@@ -16,6 +18,7 @@ from simulator.tidb.ddl.catalog import (
     existing_column,
     find_column,
     generation_columns,
+    hidden_names,
     lower_names,
     part_names,
     partitioning_columns,
@@ -29,6 +32,7 @@ from simulator.tidb.ddl.column_definitions import (
     origin_default,
 )
 from simulator.tidb.ddl.defaults import evaluate_default
+from simulator.tidb.ddl.expressions import check_generated_functions
 from simulator.tidb.ddl.foreign_keys import check_not_needed
 from simulator.tidb.ddl.indexes import add_key
 from simulator.tidb.ddl.key_checks import check_not_constrained
@@ -61,7 +65,7 @@ def add_column(definition: syntax.ColumnDefinition, spec: syntax.AddColumns, alt
     if len(table.columns) >= MAX_COLUMNS:
         raise tidb_error("ddl:1117")
     check_added_options(definition, alteration.name)
-    if find_column(table, definition.name):
+    if find_column(table, definition.name) or definition.name.lower() in hidden_names(table):
         if spec.if_not_exists:
             yield f"Duplicate column name '{definition.name}': no job"
             return
@@ -69,7 +73,7 @@ def add_column(definition: syntax.ColumnDefinition, spec: syntax.AddColumns, alt
     check_name(definition.name)
     column = build_checked_column(definition, target, (table.charset, table.collation), alteration.session)
     check_added_generated(column, table, spec.place)
-    column = replace(column, origin_default=origin_default(column, target.now))
+    column = replace(column, origin_default=origin_default(column, target.now, alteration.session))
     check_position(place, table)
     affected = AffectedNames(added=(definition.name.lower(),), placed=placed, related=tuple(generation_columns(column)))
     yield SubJob(Action.ADD_COLUMN, lambda before: with_column(before, column, place), affected)
@@ -88,23 +92,40 @@ def check_added_options(definition: syntax.ColumnDefinition, table: syntax.Table
 
 
 def check_added_generated(column: Column, table: Table, place: syntax.ColumnPosition | None) -> None:
-    """Raise DdlError for a new generated column that is stored, or depends on unknown or later generated columns."""
+    """Raise DdlError for a new generated column with an invalid expression, or that is stored."""
     if not column.generated:
         return
+    check_generated_functions(column.name, column.generated_expression)
     if column.generated == "stored":
         raise tidb_error("ddl:3106", "Adding generated stored column through ALTER TABLE")
-    for name in sorted(generation_columns(column)):
-        base = existing_column(table, name, tidb_error("ddl:1054", name, "generated column function"))
-        if base.auto_increment:
-            raise tidb_error("ddl:3109", column.name)
-        if base.generated and comes_before(table, place, name):
-            raise tidb_error("ddl:3107")
+    check_not_counting(column, table)
+    check_generation_order((*table.columns, column), {column.name.lower(): new_position(table, place)})
 
 
-def comes_before(table: Table, place: syntax.ColumnPosition | None, name: str) -> bool:
+def check_not_counting(column: Column, table: Table) -> None:
+    """Raise DdlError for a generated column that depends on AUTO_INCREMENT (TiDB: checkAutoIncrementRef)."""
+    if any(base.auto_increment and base.name.lower() in generation_columns(column) for base in table.columns):
+        raise tidb_error("ddl:3109", column.name)
+
+
+def new_position(table: Table, place: syntax.ColumnPosition | None) -> int:
+    """Return the position of a new column, the last one if that of AFTER does not exist."""
     if place is None or place.after and find_column(table, place.after) is None:
-        return False
-    return place_after(table, name) > place_after(table, place.after)
+        return len(table.columns)
+    return place_after(table, place.after)
+
+
+def check_generation_order(columns: Sequence[Column], moved: Mapping[str, int] = MappingProxyType({})) -> None:
+    """Raise DdlError for a generated column that depends on an unknown column, or on a generated one that is not before
+    it; `moved` are the positions of columns that are not at theirs (TiDB: verifyColumnGeneration)."""
+    places = {column.name.lower(): place for place, column in enumerate(columns)} | dict(moved)
+    depends = {column.name.lower(): generation_columns(column) for column in columns if column.generated}
+    for name, needed in depends.items():
+        for other in sorted(needed):
+            if other not in places:
+                raise tidb_error("ddl:1054", other, "generated column function")
+            if other in depends and places[other] >= places[name]:
+                raise tidb_error("ddl:3107")
 
 
 def check_position(place: syntax.ColumnPosition | None, table: Table) -> None:

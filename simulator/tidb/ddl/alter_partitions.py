@@ -170,9 +170,8 @@ def reorganize(spec: syntax.ReorganizePartition, alteration: Alteration) -> SubJ
     first = min(places)
     after = tuple(partition for place, partition in enumerate(old.partitions) if place > first and place not in places)
     changed = check_partitions(replace(old, partitions=(*old.partitions[:first], *new, *after)), table)
-    if old.kind == "range":
-        last = max(places) == len(old.partitions) - 1
-        check_range_end(old.partitions[max(places)], new[-1], last, old, table)
+    if old.kind == "range" and max(places) < len(old.partitions) - 1:
+        check_range_end(old.partitions[max(places)], new[-1], old, table)
     yield SubJob(Action.REORGANIZE_PARTITION, with_partitions(changed.partitions))
 
 
@@ -191,19 +190,19 @@ def partition_positions(names: tuple[str, ...], old: Partitioning) -> set[int]:
     return places
 
 
-def check_range_end(old: Partition, new: Partition, last: bool, rule: Partitioning, table: Table) -> None:
-    """Raise DdlError if reorganized ranges end elsewhere than before; the last one may end higher."""
+def check_range_end(old: Partition, new: Partition, rule: Partitioning, table: Table) -> None:
+    """Raise DdlError if reorganized ranges before others end elsewhere than before."""
     bounds = old.values[0], new.values[0]
     if rule.columns:
-        above, below = (partition_values.is_above(*pair, rule, table) for pair in (bounds[::-1], bounds))
+        moved = any(partition_values.is_above(*pair, rule, table) for pair in (bounds[::-1], bounds))
     else:
         unsigned = is_unsigned(rule.expression, table)
         ends = [
             math.inf if partition_values.MAXVALUE in bound else partition_values.integer_bound(bound[0], unsigned) or 0
             for bound in bounds
         ]
-        above, below = ends[1] > ends[0], ends[1] < ends[0]
-    if below or above and not last:
+        moved = ends[0] != ends[1]
+    if moved:
         raise tidb_error("ddl:1493")
 
 

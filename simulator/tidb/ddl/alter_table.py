@@ -179,6 +179,7 @@ def apply_sub_jobs(catalog: Catalog, table: Table, sub_jobs: Sequence[SubJob]) -
     if not sub_jobs:
         return catalog
     changed = key_checks.without_invalid_checks(reduce(lambda before, sub_job: sub_job.apply(before), sub_jobs, table))
+    indexes.check_visible_primary(changed)
     renames = {old.lower(): new for sub_job in sub_jobs for old, new in sub_job.renamed.items()}
     if (changed.schema, changed.name) != (table.schema, table.name):
         return databases.move_table(catalog, table, changed)

@@ -261,6 +261,11 @@ def existing_column(table: Table, name: str, error: DdlError) -> Column:
     return column
 
 
+def hidden_names(table: Table) -> frozenset[str]:
+    """Return the names, in lower case, of the hidden columns of functional keys."""
+    return frozenset(part.name.lower() for index in table.indexes for part in index.columns if part.expression)
+
+
 def place_after(table: Table, after: str) -> int:
     """Return the position behind a column; 0 for an empty name (FIRST)."""
     return lower_names(column.name for column in table.columns).index(after.lower()) + 1 if after else 0

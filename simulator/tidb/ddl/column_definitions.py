@@ -17,8 +17,15 @@ import pyarrow.compute as pc
 
 from simulator.errors import SchemaError
 from simulator.tidb import collations, syntax
-from simulator.tidb.datums.cast import convert_text
-from simulator.tidb.ddl.defaults import check_default_function, default_text, implicit_default, stored_value
+from simulator.tidb.datums import Datum, Mode
+from simulator.tidb.datums.cast import cast_value, convert_text
+from simulator.tidb.ddl.defaults import (
+    check_default_function,
+    constant_default,
+    default_text,
+    implicit_default,
+    stored_value,
+)
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session, TargetTable
 from simulator.tidb.ddl.table_definitions import build_column, complete_type
@@ -75,6 +82,8 @@ def check_definition(
     default = check_options(definition, Column(definition.name, type), session)
     if default is NULL and definition.option("primary"):
         raise tidb_error("types:1067", definition.name)
+    if definition.auto_increment and definition.default and definition.default.kind == "expression":
+        raise tidb_error("types:1067", definition.name)
     if primary and definition.option("null"):
         raise tidb_error("ddl:1171")
     check_members(definition, type)
@@ -96,8 +105,8 @@ def check_options(definition: syntax.ColumnDefinition, column: Column, session: 
         if option.default is not None:
             if option is not counting:
                 continue
-            value, _ = column_default(option.default, column, session)
-            default = NULL if value is None else ""
+            column_default(option.default, column, session)
+            default = NULL if option.default.kind == "null" else ""
         elif option.kind == "on update" and option.expression:
             text = option.expression.restored
             digits = int(text.partition("(")[2].rstrip(")") or 0)
@@ -169,7 +178,7 @@ def column_default(default: syntax.ColumnDefault, column: Column, session: Sessi
         return default_text(default, column.type, "")
     if kind in WITHOUT_DEFAULT and default.kind != "null":
         if default.text == "" and default.kind == "string" and not session.is_strict:
-            return ("null" if kind == "json" else None), False
+            return default_text(default, column.type, "")
         raise tidb_error("ddl:1101", column.name)
     code = "ddl:1067" if kind in ("enum", "set", "date", "datetime") else "types:1067"
     try:
@@ -212,7 +221,7 @@ def is_valid_literal(text: str, type: ColumnType) -> bool:
     return kind != "string" or len(text) <= type.length
 
 
-def origin_default(column: Column, now: str) -> str | None:
+def origin_default(column: Column, now: str, session: Session) -> str | None:
     """Return what TiDB stores of the value of a new column in existing rows; None for NULL and for generated columns.
 
     `now` is the time of the statement with six digits of a second. Raises DdlError for a default that differs by row.
@@ -220,7 +229,8 @@ def origin_default(column: Column, now: str) -> str | None:
     if column.generated:
         return None
     if column.default is not None and column.default_expression:
-        return current_moment(column, now)
+        value = constant_default(column.default, now) if session.release.added_default_functions else None
+        return current_moment(column, now) if value is None else cast_default(column, value, session)
     if column.default is None and column.not_null:
         return implicit_default(column.type)
     return column.default
@@ -237,6 +247,14 @@ def current_moment(column: Column, now: str) -> str:
     if kind == "date" and call in (*TODAY, *NOW):
         return now[:10]
     raise tidb_error("ddl:1674")
+
+
+def cast_default(column: Column, value: Datum, session: Session) -> str | None:
+    """Return the computed value of a default as the TiDB text of its column. Raises DdlError."""
+    text, problem = cast_value(column.type, column.name, value, Mode(session.sql_mode))
+    if problem is not None and session.is_strict:
+        raise error_with_text(f"types:{problem.number}", problem.text)
+    return None if text is None else text.decode()
 
 
 @dataclass(frozen=True)

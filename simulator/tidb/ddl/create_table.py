@@ -15,13 +15,12 @@ from msgspec import structs
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.ddl import Action
-from simulator.tidb.ddl.alter_columns import MAX_COLUMNS
+from simulator.tidb.ddl.alter_columns import MAX_COLUMNS, check_generation_order, check_not_counting
 from simulator.tidb.ddl.catalog import (
     Catalog,
     DatabaseInfo,
     check_length,
     check_placement_policy,
-    column_names,
     first_repeated,
     qualified_names,
     with_table,
@@ -36,13 +35,13 @@ from simulator.tidb.ddl.column_definitions import (
 from simulator.tidb.ddl.expressions import check_generated_functions
 from simulator.tidb.ddl.foreign_keys import check_parent, check_reference, referring_keys
 from simulator.tidb.ddl.grammar import check_grammar
-from simulator.tidb.ddl.indexes import MAX_KEYS
+from simulator.tidb.ddl.indexes import MAX_KEYS, check_visible_primary
 from simulator.tidb.ddl.key_checks import check_keys, check_name_is_free, check_new_checks, copy_checks
 from simulator.tidb.ddl.key_definitions import all_keys
 from simulator.tidb.ddl.partitioning import new_partitioning, rewrite_statement
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, TargetTable
 from simulator.tidb.ddl.table_definitions import DEFAULT_CHARSET, build_table
-from simulator.tidb.ddl.table_options import NOT_TEMPORARY, check_ttl, settings, with_soft_deletes
+from simulator.tidb.ddl.table_options import NOT_TEMPORARY, check_id_cache, check_ttl, settings, with_soft_deletes
 from simulator.tidb.errors import auto_random_error, converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import CHARSETS
@@ -154,7 +153,7 @@ def build_new_table(
     if partitioning and table.temporary:
         raise tidb_error("ddl:1562")
     table = replace(table, partitioning=partitioning)
-    check_generated_columns(definition, database.name)
+    check_generated_columns(table)
     if table.ttl is not None and table.temporary:
         raise tidb_error("ddl:8151")
     if table.ttl is not None:
@@ -270,8 +269,7 @@ def check_options(definition: syntax.CreateTable, session: Session) -> None:
             raise unsupported_error("shard_row_id_bits for table with primary key as row id")
         if option.name == "PRE_SPLIT_REGIONS" and definition.temporary:
             raise tidb_error("planner:8006", "pre split regions")
-        if option.name == "AUTO_ID_CACHE" and int(option.value) >= 1 << 63:
-            raise error_with_text("ddl:1105", "table option auto_id_cache overflows int64")
+        check_id_cache(option)
         if option.name in ("TTL_ENABLE", "TTL_JOB_INTERVAL") and "TTL" not in options:
             raise tidb_error("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in options else "TTL_JOB_INTERVAL")
     if session.is_strict and len(options.get("COMMENT", "").encode()) > 2 * MAX_COMMENT_BYTES:
@@ -284,27 +282,16 @@ def handle_key(definition: syntax.CreateTable) -> syntax.KeyDefinition | None:
     )
 
 
-def check_generated_columns(definition: syntax.CreateTable, schema: str) -> None:
+def check_generated_columns(table: Table) -> None:
     """Check the expressions of generated columns, which may depend on earlier generated columns only (TiDB:
-    checkGeneratedColumn, verifyColumnGeneration)."""
-    places = {column.name.lower(): place for place, column in enumerate(definition.columns)}
-    counting = next((column.name.lower() for column in reversed(definition.columns) if column.auto_increment), "")
-    depends = {}
-    for column in definition.columns:
-        if column.generated:
-            expression = column.text("generated")
-            check_generated_functions(column.name, expression)
-            check_names(expression, schema, definition.name)
-            depends[column.name.lower()] = column_names(expression)
-    for name, needed in depends.items():
-        if counting in needed:
-            raise tidb_error("ddl:3109", name)
-    for name, needed in depends.items():
-        for other in sorted(needed):
-            if other not in places:
-                raise tidb_error("ddl:1054", other, "generated column function")
-            if other in depends and places[other] >= places[name]:
-                raise tidb_error("ddl:3107")
+    checkGeneratedColumn)."""
+    generated = [column for column in table.columns if column.generated]
+    for column in generated:
+        check_generated_functions(column.name, column.generated_expression)
+        check_names(column.generated_expression, table.schema, table.name)
+    for column in generated:
+        check_not_counting(column, table)
+    check_generation_order(table.columns)
 
 
 def check_names(expression: str, schema: str, table: str) -> None:
@@ -326,8 +313,7 @@ def check_limits(definition: syntax.CreateTable, table: Table) -> None:
         raise tidb_error("ddl:1117")
     if len(table.indexes) > MAX_KEYS:
         raise tidb_error("ddl:1069", MAX_KEYS)
-    if any(index.primary and not index.visible for index in table.indexes):
-        raise tidb_error("ddl:3522")
+    check_visible_primary(table)
 
 
 def check_same_names(definition: syntax.CreateTable) -> None:

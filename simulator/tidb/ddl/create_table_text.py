@@ -111,7 +111,7 @@ def _default(column: Column, style: TextStyle) -> Iterator[str]:
         if not column.not_null:
             yield "NULL DEFAULT NULL" if column.type.name == "timestamp" else "DEFAULT NULL"
     elif column.default_expression:
-        yield f"DEFAULT {current_time(column) or _function_default(column.default, style)}"
+        yield f"DEFAULT {_now_default(column, style) or _function_default(column.default, style)}"
     else:
         yield f"DEFAULT {_literal_default(column, style)}"
 
@@ -122,6 +122,11 @@ def current_time(column: Column) -> str:
     if not column.default_expression or name not in TIMES:
         return ""
     return ("CURRENT_TIMESTAMP" if name in NOW else "CURRENT_DATE") + _digits(column.type)
+
+
+def _now_default(column: Column, style: TextStyle) -> str:
+    text = current_time(column)
+    return f"({text})" if text.startswith("CURRENT_DATE") and style.default_parentheses else text
 
 
 def _function_default(text: str, style: TextStyle) -> str:

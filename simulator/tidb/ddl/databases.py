@@ -60,6 +60,7 @@ def create_database(statement: syntax.CreateDatabase, text: str, session: Sessio
         if statement.if_not_exists:
             return session.without_jobs(f"Can't create database '{name}'; database exists: no job")
         raise tidb_error("schema:1007", name)
+    check_length(name)
     check_placement_policy(session.catalog, statement.options)
     database = DatabaseInfo(name, *charset(statement.options, DEFAULT_CHARSET), settings(statement.options, None))
     job = Job(Action.CREATE_SCHEMA, text, statement, name)

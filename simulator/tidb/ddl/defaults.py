@@ -30,6 +30,7 @@ from simulator.tidb.ddl.expressions import evaluate_constant, parse_or_none
 from simulator.tidb.errors import error_with_text, tidb_error
 from simulator.tidb.expressions.expression import UNLIMITED
 from simulator.tidb.expressions.trees import argument_counts, parse_expression, replace_nodes
+from simulator.tidb.functions.time_formats import date_format
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.restore import restore_node
@@ -58,6 +59,8 @@ def _stored_text(default: syntax.ColumnDefault, type: ColumnType, value: str, li
     """Return what TableInfo keeps of a literal; bytes are text in Latin-1. `value` is what the column makes of it."""
     kind = family(type)
     is_bytes = default.kind in ("hex", "bit")
+    if kind == "json":
+        return "null"  # a lenient sql_mode makes it of an empty text
     if kind in literal and not is_bytes:
         return literal_text(default)
     if kind == "float":
@@ -146,7 +149,17 @@ def value_text(default: syntax.ColumnDefault, type: ColumnType) -> str | None:
     if is_binary(type):
         bytes = literal_text(default).encode("utf-8", "surrogateescape") if bytes is None else bytes
         return bytes.decode("latin-1").ljust(type.length if type.name == "char" else 0, "\0")
-    return literal_text(default) if bytes is None else bytes.decode("utf-8", "replace")
+    return literal_text(default) if bytes is None else _decoded(bytes, type.charset)
+
+
+def _decoded(value: bytes, charset: str) -> str | None:
+    """Return the text of a binary literal in a charset, None for bytes that it does not have."""
+    if charset == "latin1":
+        return value.decode("utf-8", "surrogateescape")
+    try:
+        return value.decode({"utf8mb4": "utf-8"}.get(charset, charset))
+    except UnicodeDecodeError:
+        return None
 
 
 def _datum(default: syntax.ColumnDefault) -> Datum:
@@ -302,6 +315,17 @@ ALLOWED: Mapping[str, Callable[[tuple[syntax.Node, ...]], bool]] = {
     "STR_TO_DATE": lambda arguments: all(isinstance(argument, syntax.Literal) for argument in arguments),
 }
 """Functions that every release allows, with a check of their arguments."""
+
+
+def constant_default(text: str, now: str) -> Datum | None:
+    """Return the value of DATE_FORMAT and STR_TO_DATE; None for another function, which may have one for each row."""
+    tree = parse_or_none(text)
+    if isinstance(tree, syntax.Call) and tree.name == "DATE_FORMAT":
+        return Datum("string", date_format(now, _string_literal(tree.arguments[1]) or "").encode())
+    if isinstance(tree, syntax.Call) and tree.name == "STR_TO_DATE":
+        value = evaluate_constant(text).text
+        return Datum("datetime" if " " in value else "date", value.encode())
+    return None
 
 
 OTHER_NOW_FUNCTIONS = ("NOW", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE")

@@ -14,7 +14,7 @@ from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl import Action, create_table, databases
 from simulator.tidb.ddl import alter_table as alter
-from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo, check_sequence
+from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo, check_sequence, first_repeated
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.grammar import read_syntax
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
@@ -91,10 +91,10 @@ def create_view(statement: syntax.CreateView, text: str, session: Session) -> Ex
                 raise tidb_error("ddl:1347", *name, "VIEW")
             raise tidb_error("schema:1050", ".".join(name))
         stars: dict[Key, tuple[str, ...]] = {}
-        names = _field_names(statement, catalog, session, stars)
-        view = ViewInfo(
-            name.schema, name.name, statement.query.restored, statement.columns or names, tuple(stars.items())
-        )
+        names = statement.columns or _field_names(statement, catalog, session, stars)
+        if repeated := first_repeated(names):
+            raise tidb_error("schema:1060", repeated)
+        view = ViewInfo(name.schema, name.name, statement.query.restored, names, tuple(stars.items()))
         return replace(catalog, views={**catalog.views, place: view})
 
     return session.with_jobs([Job(Action.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)

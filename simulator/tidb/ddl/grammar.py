@@ -9,7 +9,7 @@ commits the open transaction nor queues a job (pkg/parser/parser.y).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -66,9 +66,7 @@ def check_grammar(definition: syntax.CreateTable, schema: str) -> None:
         raise error_with_text("planner:1105", "'CREATE TABLE ... SELECT' is not implemented yet")
     if not definition.columns and definition.like is None:
         raise tidb_error("ddl:1113")
-    for partition in definition.partitioning.definitions if definition.partitioning else ():
-        if is_incorrect(partition.name):
-            raise tidb_error("ddl:1567")
+    check_partition_names(definition.partitioning.definitions if definition.partitioning else ())
 
 
 def check_alter_grammar(specs: Sequence[syntax.Spec]) -> None:
@@ -80,8 +78,15 @@ def check_alter_grammar(specs: Sequence[syntax.Spec]) -> None:
             check_column(spec.column)
         if isinstance(spec, syntax.SetOptions):
             check_table_options(spec.options)
+        if isinstance(spec, syntax.AddPartitions | syntax.ReorganizePartition):
+            check_partition_names(spec.definitions)
         if isinstance(spec, syntax.AddKey) and spec.key.kind in ("key", "unique", "primary"):
             check_parts_grammar(spec.key.name, spec.key.parts)
+
+
+def check_partition_names(definitions: Iterable[syntax.PartitionDefinition]) -> None:
+    if any(is_incorrect(definition.name) for definition in definitions):
+        raise tidb_error("ddl:1567")
 
 
 def is_incorrect(name: str) -> bool:

@@ -35,7 +35,7 @@ from simulator.tidb.ddl.key_checks import (
 from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS, build_index, free_names, numbered_names, with_not_null
 from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
-from simulator.tidb.model.table import CheckConstraint, Index, Table
+from simulator.tidb.model.table import CheckConstraint, Index, Table, row_id_column
 
 MAX_KEYS = 64
 
@@ -92,8 +92,8 @@ def check_index(key: syntax.KeyDefinition, table: Table, session: Session) -> st
     check_key_name(key.name)
     if len(table.indexes) >= MAX_KEYS:
         raise tidb_error("ddl:1069", MAX_KEYS)
-    check_parts(key, table)
     name = key.name or anonymous_name(key, table)
+    check_parts(key, table, name)
     check_partitioned(key, name, table, session)
     return name
 
@@ -253,6 +253,16 @@ def alter_visibility(spec: syntax.IndexVisibility, alteration: Alteration) -> Su
     id = index.id
     action = Action.ALTER_INDEX_VISIBILITY
     yield SubJob(action, lambda before: with_changed_index(before, id, "", spec.visible), affected)
+
+
+def check_visible_primary(table: Table) -> None:
+    """Raise DdlError if the index of the primary key is invisible, or without one the first unique index of NOT NULL
+    columns (TiDB: checkInvisibleIndexOnPK, GetPrimaryKey)."""
+    filled = {column.name for column in table.columns if column.not_null}
+    unique = (each for each in table.indexes if each.unique and filled.issuperset(part.name for part in each.columns))
+    primary = next((each for each in table.indexes if each.primary), None) or next(unique, None)
+    if primary is not None and not primary.visible and row_id_column(table) is None:
+        raise tidb_error("ddl:3522")
 
 
 def with_changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:

@@ -6,7 +6,7 @@ pkg/ddl/ddl_api.go); pkg/ddl/constraint.go; pkg/table/constraint.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from simulator.tidb import syntax
@@ -44,8 +44,13 @@ MAX_KEY_BYTES = 3072
 TYPE_BYTES = dict(tinyint=1, smallint=2, mediumint=3, int=4, float=4, year=1, date=3, time=3, timestamp=4)
 """Bytes of a value in a key (TiDB: pkg/parser/mysql/const.go, DefaultLengthOfMysqlTypes). Other types have 8."""
 
-LENGTH_PRESERVING_FUNCTIONS = ("LOWER", "UPPER", "REVERSE")
-"""Functions whose result is as long as their argument."""
+RESULT_LENGTHS: Mapping[str, Callable[[int], int]] = {
+    **dict.fromkeys(("LOWER", "UPPER", "REVERSE"), lambda length: length),
+    "JSON_QUOTE": lambda length: 6 * length + 2,
+}
+"""The length of a function's result by that of its argument."""
+
+LONG_TEXT_FUNCTIONS = ("JSON_UNQUOTE", "JSON_PRETTY")
 
 
 def check_keys(definition: syntax.CreateTable, charset: tuple[str, str], schema: str, session: Session) -> None:
@@ -200,12 +205,12 @@ def check_result(tree: syntax.Node | None, table: Table) -> None:
         raise tidb_error("expression:1582", tree.name.lower())
     if tree.name in JSON_FUNCTIONS:
         raise tidb_error("ddl:3753")
-    if tree.name == "JSON_UNQUOTE":  # its result is a LONGTEXT
+    if tree.name in LONG_TEXT_FUNCTIONS:
         raise tidb_error("ddl:3757")
     argument = tree.arguments[0] if tree.arguments else None
     column = find_column(table, argument.parts[-1]) if isinstance(argument, syntax.ColumnName) else None
-    if column and is_text(column.type) and tree.name in LENGTH_PRESERVING_FUNCTIONS:
-        bytes = column.type.length * CHARSETS[column.type.charset][1]
+    if column and is_text(column.type) and tree.name in RESULT_LENGTHS:
+        bytes = RESULT_LENGTHS[tree.name](column.type.length) * CHARSETS[column.type.charset][1]
         if bytes > MAX_KEY_BYTES:
             raise tidb_error("ddl:1071", bytes, MAX_KEY_BYTES)
 

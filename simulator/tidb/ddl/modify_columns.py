@@ -11,12 +11,17 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl import Action
-from simulator.tidb.ddl.alter_columns import check_rename, with_renamed_column
+from simulator.tidb.ddl.alter_columns import (
+    check_generation_order,
+    check_not_counting,
+    check_rename,
+    new_position,
+    with_renamed_column,
+)
 from simulator.tidb.ddl.catalog import (
     dependency_error,
     existing_column,
     find_column,
-    generation_columns,
     last_index_id,
     lower_names,
     normalize,
@@ -30,6 +35,7 @@ from simulator.tidb.ddl.column_definitions import (
     check_definition,
     column_default,
 )
+from simulator.tidb.ddl.expressions import check_generated_functions
 from simulator.tidb.ddl.foreign_keys import referring_keys
 from simulator.tidb.ddl.key_checks import check_index_parts
 from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs, TargetTable
@@ -105,7 +111,7 @@ def redefine_column(
     if definition.name.lower() != name.lower():
         check_rename(name, definition.name, table)
     new = build_redefined(old, definition, target, alteration.session)
-    check_redefined(old, new, target, alteration.session)
+    check_redefined(old, new, place, target, alteration.session)
     check_position(old, place, table)
     names = {old.name: new.name} if old.name != new.name else {}
     rewritten = needs_reorganization(old.type, new.type)
@@ -153,7 +159,9 @@ def build_redefined(old: Column, definition: syntax.ColumnDefinition, target: Ta
     )
 
 
-def check_redefined(old: Column, new: Column, target: TargetTable, session: Session) -> None:
+def check_redefined(
+    old: Column, new: Column, place: syntax.ColumnPosition | None, target: TargetTable, session: Session
+) -> None:
     table = target.table
     primary = old.name in table.primary_key
     check_foreign_keys(old, new, target)
@@ -163,7 +171,7 @@ def check_redefined(old: Column, new: Column, target: TargetTable, session: Sess
     check_partitioning(old, new, table)
     check_auto_increment(old, new, session)
     check_keys(old, new, table)
-    check_generation(old, new, table)
+    check_generation(old, new, place, table)
     if table.ttl and table.ttl.column.lower() == old.name.lower() and family(new.type) not in ("date", "datetime"):
         raise tidb_error("ddl:8148", new.name)
     check_auto_random(old, new, primary and table.clustered)
@@ -333,14 +341,16 @@ def prefix_length(part: IndexColumn, old: Column, new: Column) -> int:
     return part.length if stays else -1
 
 
-def check_generation(old: Column, new: Column, table: Table) -> None:
+def check_generation(old: Column, new: Column, place: syntax.ColumnPosition | None, table: Table) -> None:
     """Raise DdlError for an invalid change of a generated column, or of one that others depend on (TiDB:
     checkModifyGeneratedColumn)."""
     if (old.generated == "virtual") != (new.generated == "virtual"):
         raise tidb_error("ddl:3106", "Changing the STORED status")
+    moved = {} if place is None else {new.name.lower(): new_position(table, place)}
+    check_generation_order([new if column is old else column for column in table.columns], moved)
     if new.generated:
-        for name in sorted(generation_columns(new)):
-            existing_column(table, name, tidb_error("ddl:1054", name, "generated column function"))
+        check_generated_functions(new.name, new.generated_expression)
+        check_not_counting(new, table)
         if normalize(old.generated_expression) != normalize(new.generated_expression):
             if new.generated == "stored":
                 raise tidb_error("ddl:3106", "modifying a stored column")

@@ -111,11 +111,13 @@ def build_column(
     where = f"{position(text, definition.type.at)}: column {definition.name!r}"
     type = build_type(definition.type, definition.text("collate"), default, where)
     value, is_expression = default_text(definition.default, type, where, literal)
+    not_null = definition.null is False or definition.auto_increment
+    is_ignored = TYPES[type.name].family == "text" and not_null and not is_expression  # '' in a lenient sql_mode
     return Column(
         name=definition.name,
         type=type,
-        not_null=definition.null is False or definition.auto_increment,
-        default=value,
+        not_null=not_null,
+        default=None if is_ignored else value,
         default_expression=is_expression,
         on_update=definition.text("on update"),
         generated=definition.generated,

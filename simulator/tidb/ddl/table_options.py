@@ -143,10 +143,16 @@ def check_stored_option(option: syntax.TableOption, table: Table) -> None:
         raise unsupported_error("shard_row_id_bits for table with primary key as row id")
     if option.name == "AUTO_RANDOM_BASE" and not any(column.auto_random for column in table.columns):
         raise auto_random_error("alter auto_random_base of a non auto_random table")
+    check_id_cache(option)
     if option.name == "AUTO_ID_CACHE" and (option.value == "1") != (dict(table.options).get(option.name) == "1"):
         raise error_with_text(
             "ddl:1105", "Can't Alter AUTO_ID_CACHE between 1 and non-1, the underlying implementation is different"
         )
+
+
+def check_id_cache(option: syntax.TableOption) -> None:
+    if option.name == "AUTO_ID_CACHE" and int(option.value) >= 1 << 63:
+        raise error_with_text("ddl:1105", "table option auto_id_cache overflows int64")
 
 
 def with_option(table: Table, name: str, value: str) -> Table:

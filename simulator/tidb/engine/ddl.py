@@ -9,7 +9,7 @@ temporary tables, which only their session knows, is no event (tidb pkg/executor
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -285,19 +285,30 @@ def _create(statement: syntax.CreateTable, text: str, tables: TemporaryTables, n
     return StatementOutcome(warnings=tuple(note for note in checked.notes if "no job" not in note))
 
 
+def _check_global(named: Iterable[syntax.TableName], local: Sequence[Key], names: DdlSession) -> None:
+    """Raise SqlError for the name of anything but a global temporary table."""
+    catalog = names.catalog
+    assert catalog is not None, "an engine has one"
+    for name in map(names.qualified_name, named):
+        table = catalog.table(*name)
+        is_global = table is not None and table.temporary == "global"
+        if object_key(*name) in local or catalog.has(*name) and not is_global:
+            raise sql_error_with_text(8007, "`drop global temporary table` can only drop global temporary table")
+
+
 def _drop(statement: syntax.DropTable, tables: TemporaryTables, names: DdlSession) -> Remaining:
-    """Drop local tables. DROP TEMPORARY TABLE knows no other ones."""
+    """Drop local tables. DROP TEMPORARY TABLE knows no other ones, DROP GLOBAL TEMPORARY TABLE only global ones."""
     keys = _found(tables, statement.tables, names)
+    if statement.temporary == "global":
+        _check_global(statement.tables, keys, names)
     others = tuple(
         name for name in statement.tables if object_key(name.schema or names.database, name.name) not in keys
     )
     if statement.temporary == "local" and others:
-        missing = [".".join(names.qualified_name(name)) for name in others]
+        error = sql_error(1051, ",".join(".".join(names.qualified_name(name)) for name in others))
         if not statement.if_exists:
-            raise sql_error(1051, ",".join(missing))
-        for key in keys:
-            tables.drop(key)
-        return StatementOutcome(warnings=tuple(f"{sql_error(1051, name).text}: no job" for name in missing))
+            raise error
+        return StatementOutcome(warnings=(f"{error.text}: no job",))
     for key in keys:
         tables.drop(key)
     return structs.replace(statement, tables=others) if others else StatementOutcome()

@@ -289,10 +289,10 @@ def convert_cells(
     first one that does not fit."""
     becomes_timestamp = after.type.name == "timestamp" != before.type.name
     if after.not_null and None in cells and not becomes_timestamp:
-        raise sql_error(1265, before.name.lower(), 1)
+        raise sql_error(1265, after.name.lower(), 1)
     if not casts:
         return ConvertedCells([*cells])
-    mode, known, now = context.mode, dict[bytes, tuple[Cell, SqlError | None]](), None
+    mode, known, now = _mode(context), dict[bytes, tuple[Cell, SqlError | None]](), None
     if becomes_timestamp and after.not_null:  # NULLs become the moment
         digits = max(after.type.decimal, 0)
         now = now_text("timestamp", digits, context.session.settings, context.now_ms).encode()
@@ -308,6 +308,13 @@ def convert_cells(
         if error is not None:
             errors.append(error)
     return ConvertedCells(found, tuple(_merged(errors)))
+
+
+def _mode(context: StatementContext) -> Mode:
+    """Return how a job casts values: a strict sql_mode refuses zeros in dates, whatever else it says (tidb pkg/ddl/reorg.go,
+    reorgTypeFlagsWithSQLMode)."""
+    mode = context.mode
+    return mode._replace(sql_mode=mode.sql_mode | {"NO_ZERO_DATE", "NO_ZERO_IN_DATE"}) if mode.strict else mode
 
 
 def _converted(

@@ -191,7 +191,7 @@ def _parse_select_item(cursor: Cursor) -> tuple[str, syntax.SelectItem | syntax.
     text = cursor.text_since(start)
     alias = parse_alias(cursor)
     return restore_node(node) + (f" AS {quote_name(alias)}" if alias else ""), syntax.SelectItem(
-        node, alias or _column_name(node, text)
+        node, alias or _column_name(node, text), not alias and not isinstance(node, syntax.ColumnName)
     )
 
 
@@ -309,11 +309,31 @@ NamedTables = Mapping[str, Sequence[str]]
 
 
 def field_names(query: QueryTree, columns_of: ColumnsOf) -> tuple[str, ...]:
-    """Return the names of the query's columns; none if they are unknown."""
+    """Return the names of the columns of a view with that query; none if they are unknown."""
     try:
-        return tuple(_names(query, columns_of, {}))
+        return tuple(_distinct_names(query) or _names(query, columns_of, {}))
     except (KeyError, RecursionError):
         return ()
+
+
+def _distinct_names(query: QueryTree) -> list[str]:
+    """Return the names of the columns of the first SELECT, none with a `*`. Those of expressions without an alias change
+    if they are taken (tidb pkg/planner/core/logical_plan_builder.go, addAliasName)."""
+    while isinstance(query, WithTree | SetOperation):
+        query = query.query if isinstance(query, WithTree) else query.left
+    items = [item for item in query.items if isinstance(item, SelectItem)] if isinstance(query, SelectTree) else []
+    if not isinstance(query, SelectTree) or len(items) < len(query.items):
+        return []
+    counts = {item.name.lower(): 0 for item in items if not item.anonymous}
+    names = []
+    for item in items:
+        name, count = item.name, counts.get(item.name.lower())
+        if item.anonymous:
+            names.append(name if count is None else f"Name_exp_{count}_{name}" if count else f"Name_exp_{name}")
+            counts[name.lower()] = 0 if count is None else count + 1
+        else:
+            names.append(name)
+    return names
 
 
 def _names(query: QueryTree, columns_of: ColumnsOf, common: NamedTables) -> Iterator[str]:

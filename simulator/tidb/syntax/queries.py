@@ -33,6 +33,9 @@ class SelectItem(Struct, frozen=True):
     name: str
     """The alias, else TiDB's name: the column's own name, or the text of the expression as written."""
 
+    anonymous: bool = False
+    """Whether it is an expression without an alias."""
+
 
 class TableSource(Struct, frozen=True):
     name: TableName

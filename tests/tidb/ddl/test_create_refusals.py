@@ -42,6 +42,11 @@ INVALID = grouped(r"""
     t (a DATETIME(2) ON UPDATE NOW(3)) => 1294 Invalid ON UPDATE clause for 'a' column
     t (a VARCHAR(40) DEFAULT (upper('a')))
         => 3770 Default value expression of column 'a' contains a disallowed function: `upper`.
+    t (a CHAR(2) DEFAULT 0xC3) | t (a CHAR(2) CHARSET gbk DEFAULT 0xC4) => 1067 Invalid default value for 'a'
+    t (a INT AUTO_INCREMENT DEFAULT (rand()) KEY) => 1067 Invalid default value for 'a'
+    t (a INT NOT NULL, UNIQUE (a) INVISIBLE) => 3522 A primary key index cannot be invisible
+    t (a CHAR(255), KEY k ((json_quote(a))))
+        => 1071 Specified key was too long (6128 bytes); max key length is 3072 bytes
     t (a TEXT AUTO_INCREMENT PRIMARY KEY) => 1105 Incorrect column specifier for column 'a'
     t (a INT) CHARSET utf8 CHARSET latin1
         => 1302 Conflicting declarations: 'CHARACTER SET utf8' and 'CHARACTER SET latin1'
@@ -142,6 +147,7 @@ VALID = [
     "(a INT NOT NULL, UNIQUE (a)) PARTITION BY KEY () PARTITIONS 2",
     "(a INT, b INT AS (a + 1)) PARTITION BY HASH (b) PARTITIONS 2",
     "(a JSON, KEY ((CAST(a -> '$.x' AS UNSIGNED ARRAY))))",
+    "(a INT PRIMARY KEY, b INT NOT NULL, UNIQUE (b) INVISIBLE)",
 ]
 
 
@@ -156,6 +162,57 @@ def test_a_foreign_key_without_checks_may_precede_its_table() -> None:
     error = "3780 Referencing column 'a' and referenced column 'id' in foreign key constraint 'fk_1' are incompatible."
     assert refused(f"{child}; CREATE TABLE later (id VARCHAR(9) PRIMARY KEY)", tables()) == error
     assert not refused(f"{child}; CREATE TABLE later (id INT PRIMARY KEY)", tables())
+
+
+def test_a_lenient_mode_ignores_the_empty_default_of_a_text() -> None:
+    script = "SET sql_mode = ''; CREATE TABLE t (a TEXT NOT NULL DEFAULT '', b JSON NOT NULL DEFAULT ''); DESC t"
+    assert shown(script, tables()) == "a,text,NO,,NULL,; b,json,NO,,null,"
+
+
+def test_literals_of_bytes_are_defaults_in_the_charset_of_the_column() -> None:
+    script = "CREATE TABLE t (a CHAR(2) CHARSET gbk DEFAULT 0xC4E3BAC3); INSERT INTO t VALUES (); TABLE t"
+    assert shown(script, tables()) == "你好"
+
+
+ALTERED_VISIBILITY = [
+    "CREATE TABLE t (a INT NOT NULL, UNIQUE (a)); ALTER TABLE t ALTER INDEX a INVISIBLE",
+    "CREATE TABLE t (a INT, UNIQUE (a) INVISIBLE); ALTER TABLE t MODIFY a INT NOT NULL",
+    "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, UNIQUE (a), UNIQUE (b) INVISIBLE); ALTER TABLE t DROP KEY a",
+]
+
+
+@pytest.mark.parametrize("script", ALTERED_VISIBILITY)
+def test_an_invisible_index_cannot_become_the_primary_key(script: str) -> None:
+    """Without a primary key, it is the first unique index of NOT NULL columns."""
+    assert refusal_number(script, tables()) == 3522
+
+
+def test_a_name_of_a_database_has_64_characters() -> None:
+    assert not refused(f"CREATE DATABASE {LONG[1:]}", tables())
+    assert refusal_number(f"CREATE DATABASE {LONG}", tables()) == 1059
+
+
+def test_two_columns_of_a_view_have_different_names() -> None:
+    assert refused("CREATE VIEW v AS SELECT 1 AS a, id AS A FROM parent", tables()) == "1060 Duplicate column name 'A'"
+
+
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [("GLOBAL TEMPORARY TABLE taken", 8007), ("GLOBAL TEMPORARY TABLE l", 8007), ("TEMPORARY TABLE l, taken", 1051)],
+)
+def test_a_drop_of_temporary_tables_drops_no_others(statement: str, number: int) -> None:
+    script = f"CREATE TEMPORARY TABLE l (a INT); DROP {statement}"
+    assert refusal_number(script, tables()) == number
+    assert (
+        shown("CREATE TEMPORARY TABLE l (a INT); DROP TEMPORARY TABLE IF EXISTS l, taken; TABLE l", tables())
+        == "(none)"
+    )
+
+
+def test_later_releases_show_the_current_date_in_parentheses() -> None:
+    script = "CREATE TABLE t (a DATE DEFAULT (CURRENT_DATE())); SHOW CREATE TABLE t"
+    assert "DEFAULT CURRENT_DATE" in shown(script, tables())
+    assert "DEFAULT (CURRENT_DATE)" in shown(script, in_test(find("v8.5.3")))
 
 
 def test_later_releases_allow_more_functions_in_defaults() -> None:

@@ -25,6 +25,19 @@ SPECS = grouped("""
         => ddl:3106 'Adding generated stored column through ALTER TABLE' is not supported for generated columns.
     ADD x INT AS (id) => ddl:3109 Generated column 'x' cannot refer to auto-increment column.
     ADD x INT AS (g) FIRST => ddl:3107 Generated column can refer only to generated columns defined prior to it.
+    ADD x INT AS (LOWER(a, b)) | MODIFY g INT AS (LOWER(a, b))
+        => expression:1582 Incorrect parameter count in the call to native function 'lower'
+    ADD x INT AS (RAND()) STORED => ddl:3102 Expression of generated column 'x' contains a disallowed function.
+    MODIFY g INT AS (RAND()) => ddl:3102 Expression of generated column 'g' contains a disallowed function.
+    MODIFY g INT AS (id) => ddl:3109 Generated column 'g' cannot refer to auto-increment column.
+    MODIFY g INT AS (g) => ddl:3107 Generated column can refer only to generated columns defined prior to it.
+    ADD `_V$_kf_0` INT => schema:1060 Duplicate column name '_V$_kf_0'
+    ADD KEY k ((JSON_PRETTY(c)))
+        => ddl:3757 Cannot create an expression index on an expression that returns a BLOB or TEXT. Please consider using CAST
+    ADD KEY ((RAND())) => ddl:3758 Expression of expression index 'expression_index' contains a disallowed function
+    AUTO_ID_CACHE = 9223372036854775808 => ddl:1105 table option auto_id_cache overflows int64
+    MODIFY id INT AUTO_INCREMENT DEFAULT (UUID()) => types:1067 Invalid default value for 'id'
+    ADD PARTITION (PARTITION `p ` VALUES LESS THAN (1)) => ddl:1567 Incorrect partition name
     ADD x INT NOT NULL DEFAULT NULL | ADD x INT DEFAULT 'abc' => types:1067 Invalid default value for 'x'
     ADD x TINYINT DEFAULT 128 | ADD x INT UNSIGNED DEFAULT -1 => types:1067 Invalid default value for 'x'
     ADD x VARCHAR(2) DEFAULT 'abc' | ADD x DECIMAL(4,2) DEFAULT 100 => types:1067 Invalid default value for 'x'

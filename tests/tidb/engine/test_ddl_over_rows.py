@@ -296,6 +296,57 @@ def test_an_ambiguous_local_time_is_resolved_as_in_tidb(zone: str, local: str, s
     assert rows(played(number).upstream, "t") == str(seconds)
 
 
+@pytest.mark.parametrize(("value", "number"), [("0", 1292), ("20200000", 1292), ("20200101", 0)])
+def test_a_strict_mode_converts_numbers_to_dates_without_zeros(value: str, number: int) -> None:
+    """Other than INSERT, it does not matter whether sql_mode has NO_ZERO_DATE."""
+    script = "SET sql_mode = '{}'; CREATE TABLE t (a INT); INSERT INTO t VALUES ({}); ALTER TABLE t MODIFY a DATE"
+    assert refusal_number(script.format("STRICT_TRANS_TABLES", value)) == number
+    assert refusal_number(script.format("", value)) == 0
+
+
+def test_a_null_in_a_column_that_becomes_not_null_is_reported_under_the_new_name() -> None:
+    assert (
+        refused("ALTER TABLE nulls CHANGE b c INT NOT NULL", items()) == "1265 Data truncated for column 'c' at row 1"
+    )
+
+
+LAST_RANGES = cases("""
+    VALUES LESS THAN (15) => 0
+    VALUES LESS THAN (12) => 0
+    VALUES LESS THAN (11) => 1526
+    VALUES LESS THAN (30) => 0
+""")
+
+
+@pytest.mark.parametrize(("values", "number"), LAST_RANGES)
+def test_the_last_ranges_can_end_anywhere_behind_their_rows(values: str, number: str) -> None:
+    statement = f"ALTER TABLE part REORGANIZE PARTITION p1 INTO (PARTITION p {values})"
+    assert refusal_number(statement, items()) == int(number)
+    assert refusal_number(statement.replace("p1", "p0"), items()) == 1493
+
+
+@pytest.mark.parametrize(
+    ("definition", "text"),
+    [
+        ("DATE DEFAULT (DATE_FORMAT(NOW(), '%Y-%m-%d'))", "2020-02-20"),
+        ("VARCHAR(9) DEFAULT (DATE_FORMAT(NOW(), '%Y-%m'))", "2020-02"),
+        ("INT DEFAULT (STR_TO_DATE('1980-01-02', '%Y-%m-%d'))", "19800102"),
+    ],
+)
+def test_rows_get_the_value_of_a_function_that_is_the_default_of_a_new_column(definition: str, text: str) -> None:
+    script = f"CREATE TABLE t (a INT); INSERT INTO t VALUES (1); ALTER TABLE t ADD x {definition}"
+    assert rows(played(script).upstream, "t") == f"1,{text}"
+    assert refusal_number(script, in_test(find("v8.0.0"))) == 1674
+    assert (
+        refusal_number("CREATE TABLE t (a INT); ALTER TABLE t ADD x DATE DEFAULT (DATE_FORMAT(NOW(), '%Y-%m'))") == 1292
+    )
+
+
+def test_the_value_of_a_function_that_is_a_default_is_converted_as_an_expression() -> None:
+    script = "CREATE TABLE t (a INT DEFAULT (UPPER(SUBSTRING_INDEX(USER(), '@', 1)))); INSERT INTO t VALUES ()"
+    assert refused(script) == "1292 Truncated incorrect DOUBLE value: 'ROOT'"
+
+
 def test_a_default_that_its_time_zone_skips_is_refused() -> None:
     script = "SET time_zone = 'Europe/Berlin'; CREATE TABLE t (a TIMESTAMP DEFAULT '2020-03-29 {}:30:00')"
     assert not refused(script.format("03"))

@@ -37,13 +37,14 @@ ANSWERS = cases("""
     SHOW INDEX FROM p WHERE Expression IS NOT NULL => p,1,k,1,NULL
     SHOW CREATE DATABASE shop => shop,CREATE DATABASE `shop` /*!40100 DEFAULT CHARACTER SET utf8mb4 */
     DROP TABLE IF EXISTS none, x.y; SHOW WARNINGS => Note,1051,Unknown table 'shop.none'; Note,1051,Unknown table 'x.y'
-    DROP TEMPORARY TABLE IF EXISTS p, q; SHOW COUNT(*) WARNINGS => 2
+    DROP TEMPORARY TABLE IF EXISTS p, q; SHOW WARNINGS => Note,1051,Unknown table 'shop.p,shop.q'
     SELECT 1 / 0; SHOW COUNT(*) WARNINGS => 1
     SHOW SESSION VARIABLES LIKE 'tx_isolation' => tx_isolation,REPEATABLE-READ
     SET autocommit = 0; SHOW VARIABLES WHERE Variable_name = 'autocommit' => autocommit,OFF
     SHOW COLLATION WHERE Id = 46 => utf8mb4_bin,utf8mb4,46,Yes,Yes,1,PAD SPACE
     SHOW CHARACTER SET LIKE 'latin1' => latin1,Latin1,latin1_bin,1
     SHOW TRIGGERS => (none)
+    CREATE VIEW w AS SELECT 1, 1, 'a' AS `1`; DESC w => Name_exp_1,; Name_exp_1_1,; 1,
     ADMIN SHOW DDL JOBS 1 => 6,shop,s,create sequence
     USE information_schema; SHOW TABLES LIKE 'schemata' => SCHEMATA
 """)

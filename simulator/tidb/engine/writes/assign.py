@@ -213,7 +213,7 @@ class RowValues:
         scope = QueryScope(self.compilation)
         node = parse_expression(column.default or "")
         evaluate = datum_of(compile_expression(node, scope), column)
-        return lambda: self.cast(column, evaluate((), self.context), origin=VALUES)
+        return lambda: self.cast(column, evaluate((), self.context), origin=SELECT)  # (GetColDefaultValue)
 
     # -- changed rows --------------------------------------------------------------------------------------------------
 
