@@ -106,6 +106,14 @@ def to_text(value: object) -> str:
     return value
 
 
+def to_path(value: object) -> str:
+    """Return the text of a path; raises UserError for an empty one."""
+    text = to_text(value)
+    if not text.strip():
+        raise UserError("expected a path, got an empty text")
+    return text
+
+
 def to_texts(value: object) -> tuple[str, ...]:
     """Return a list of texts; raises UserError."""
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
@@ -183,7 +191,7 @@ def to_seed(value: object) -> int:
 
 SETTINGS: Mapping[str, Key] = {
     "sink-uri": Key("sink_uri", to_text, TEXT, "TiCDC's sink URI."),
-    "config": Key("config", to_text, TEXT, "TiCDC's changefeed.toml, relative to this file."),
+    "config": Key("config", to_path, TEXT, "TiCDC's changefeed.toml, relative to this file."),
     "tz": Key("tz", to_time_zone, TEXT, "The time zone of TiCDC's servers, such as Asia/Shanghai."),
     "release": Key("release", to_text, TEXT, "TiCDC release to simulate, such as v8.5.3."),
     "architecture": Key("architecture", to_text, TEXT, "TiCDC's architecture: classic or new."),

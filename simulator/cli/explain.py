@@ -73,6 +73,10 @@ def _statements(text: str, database: str) -> list[tuple[str, str]]:
     """Return current database and text of each statement; a single statement keeps its text as typed."""
     with parse_errors():
         statements = list(split_sql(text, database))
+    if not statements:
+        raise UserError(
+            "there is no statement to explain: DDL is expected, such as 'CREATE TABLE t (id INT PRIMARY KEY)'"
+        )
     alone = len(statements) < 2 and all(current == database for current, _ in statements)
     return [(database, text)] if alone else statements
 

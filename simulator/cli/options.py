@@ -44,11 +44,11 @@ class FilePath(click.Path):
 
 
 class Text(click.types.StringParamType):
-    """A text that is not empty, as a shell's variable is that nobody has set."""
+    """A text that is not blank, as a shell's variable is that nobody has set."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text = str(super().convert(value, param, ctx))
-        if not text:
+        if not text.strip():
             self.fail("it is empty", param, ctx)
         return text
 
@@ -257,6 +257,7 @@ def play(start: str, over: str, chosen: str, file: str = "") -> Option:
         seed(chosen, file),
         click.option(
             "--master",
+            type=TEXT,
             default=AUTO,
             show_default=True,
             metavar="URL",

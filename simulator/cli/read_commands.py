@@ -174,6 +174,7 @@ def compare(a: str, b: str, **options: Any) -> int:
 @shared.FORCE
 @click.option(
     "--master",
+    type=TEXT,
     default=AUTO,
     show_default=True,
     metavar="URL",

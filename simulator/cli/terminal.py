@@ -7,6 +7,7 @@ in place, a file gets a new line now and then.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
@@ -20,6 +21,8 @@ from simulator.errors import abridged, mask_secrets, printable
 
 WIDE = 100_000
 """Columns of a pipe or a file."""
+
+BLANKS = re.compile(r" +$", re.MULTILINE)
 
 
 class Terminal(Console):
@@ -38,10 +41,20 @@ class Terminal(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         if not self.stderr:
-            super().print(*objects, **options)
+            self._print(*objects, **options)
             return
         with suppress(OSError):
+            self._print(*objects, **options)
+
+    def _print(self, *objects: Any, **options: Any) -> None:
+        """Print; a pipe or a file gets no blanks at the ends of lines, with which rich fills tables."""
+        if self.is_terminal:
             super().print(*objects, **options)
+            return
+        with self.capture() as captured:
+            super().print(*objects, **options)
+        self.file.write(BLANKS.sub("", captured.get()))
+        self.file.flush()
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError

@@ -160,7 +160,7 @@ def run(file: Path, charset: str | None, **options: Any) -> None:
     metavar="N",
     help="The highest rate of --until-lag, in rows a second.",
 )
-@click.option("--consumer-group", metavar="GROUP", help="The consumer group whose lag is watched and shown.")
+@click.option("--consumer-group", type=TEXT, metavar="GROUP", help="The consumer group whose lag is watched and shown.")
 @click.option(
     "--duration",
     "duration_ms",
@@ -172,6 +172,7 @@ def run(file: Path, charset: str | None, **options: Any) -> None:
 @shared.seed("rows and values", "plan's")
 @click.option(
     "--master",
+    type=TEXT,
     default=AUTO,
     show_default=True,
     metavar="URL",

@@ -102,7 +102,9 @@ class LoadStatus:
     bytes: int
     rows_per_second: float
     bytes_per_second: float
-    target_rate: float
+    target_rate: float | None
+    """Rows a second; 0 for as many as possible, None before the first window is sent."""
+
     behind: float
     in_flight: int
     p99: float
@@ -161,7 +163,7 @@ class RecentRates:
             account.bytes + size,
             rows / seconds,
             bytes_ / seconds,
-            last.target_rate if last else 0.0,
+            last.target_rate if last else None,
             last.behind if last else 0.0,
             self._in_flight,
             Latencies.total(window.latencies for window in self._windows).quantile(0.99),

@@ -139,16 +139,31 @@ def _unknown(name: str, tag: str, architecture: str | None) -> str:
     line = [candidate for candidate in tags if candidate.startswith(f"{tag}.")]
     if line:
         return f"{name!r} is a line of TiCDC releases: name one of {', '.join(line)}"
-    return f"unknown TiCDC release {name!r}.{did_you_mean(tag, tags)} Nearest: {', '.join(_nearest(tag, tags))}"
+    near = _nearest(tag, tags)
+    alike = [each for each in tags if each.startswith(tag.partition(".")[0] + ".")] if _VERSION.match(tag) else tags
+    return f"unknown TiCDC release {name!r}.{did_you_mean(tag, alike)} Nearest: {', '.join(near)}"
+
+
+_VERSION = re.compile(r"v(\d+)(?:\.(\d+))?(?:\.(\d+))?")
 
 
 def _nearest(tag: str, tags: Sequence[str]) -> list[str]:
-    """Return the tags of the same line, or of the same major version, or the last tag of every line."""
+    """Return the tags of the same line, or of the same major version, or the ones before and after the version, or the
+    last tag of every line for what is no version."""
     for parts in (2, 1):
         prefix = ".".join(tag.split(".")[:parts]) + "."
         if near := [candidate for candidate in tags if candidate.startswith(prefix)]:
             return near
+    if _VERSION.match(tag):
+        ordered = sorted(tags, key=_version)
+        after = next((place for place, each in enumerate(ordered) if _version(each) > _version(tag)), len(ordered))
+        return ordered[max(after - 1, 0) : after + 1]
     return list({candidate.rpartition(".")[0]: candidate for candidate in tags}.values())
+
+
+def _version(tag: str) -> tuple[int, ...]:
+    match = _VERSION.match(tag)
+    return tuple(int(part or 0) for part in match.groups()) if match else ()
 
 
 def parse_release(name: str, architecture: str | None = None) -> Release:

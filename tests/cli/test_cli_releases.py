@@ -34,6 +34,7 @@ def _screen(monkeypatch: pytest.MonkeyPatch) -> None:
 def output(*arguments: object) -> str:
     """What the command prints, never wider than the screen."""
     code, out, _ = said("releases", *arguments)
+    assert not any(line.endswith(" ") for line in out.splitlines())
     assert code == 0 and ("--json" in arguments or max(map(len, out.splitlines())) <= 80)
     return out
 

@@ -12,6 +12,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,9 @@ def test_the_live_line_says_how_it_goes() -> None:
     assert display.line(at_once, None, "jsonl") == (
         "as fast as possible, 5 rows/s · 5 rows · 100 bytes, 100 bytes/s · in flight 0 bytes · jsonl"
     )
+    at_first = replace(at_once, target_rate=None)
+    assert display.line(at_first, None, "jsonl").startswith("as fast as possible, 5 rows/s")
+    assert display.line(at_first, None, "jsonl", "", "1000").startswith("asked 1000, reached 5 rows/s")
     late = LoadStatus(5, 100, 5.0, 100.0, 10.0, 31.24, 0, 0.0, 0)
     silent = display.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
     assert "31.2 s behind" in silent and silent.endswith("since 12:00:00") and "kafka-python" not in silent
@@ -103,7 +107,7 @@ def test_a_line_comes_without_a_terminal(capfd: pytest.CaptureFixture[str], monk
     monkeypatch.setattr(display, "PLAIN", 0.01)
     end = time.monotonic() + 10
     with display.LoadProgressLine(LoadMonitor(SETUP)).following():
-        while "as fast as possible, 0 rows/s" not in capfd.readouterr().err:
+        while "asked 1000, reached 0 rows/s" not in capfd.readouterr().err:
             assert time.monotonic() < end
 
 
@@ -154,7 +158,7 @@ def test_a_rate_that_is_not_reached_is_said(capfd: pytest.CaptureFixture[str]) -
 
 
 def test_a_run_that_fails_says_so_in_all_it_leaves(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """On standard error; what cannot be written is a warning then, as why it failed counts more."""
+    """On standard error, why once, by the command line; what cannot be written is a warning then."""
     summary, gone = tmp_path / "s.json", tmp_path / "gone"
     gone.mkdir()
     with pytest.raises(DeliveryError, match="^Kafka is gone$"), displayed(summary, gone / "r.html"):
@@ -163,7 +167,7 @@ def test_a_run_that_fails_says_so_in_all_it_leaves(capfd: pytest.CaptureFixture[
     out, err = capfd.readouterr()
 
     assert out == ""
-    assert "ended early: Kafka is gone" in err and "warning: cannot write the report" in err
+    assert "Kafka is gone" not in err and "0 row changes" in err and "warning: cannot write the report" in err
     assert "Kafka is gone" == json.loads(summary.read_text())["ended_early"]
 
 

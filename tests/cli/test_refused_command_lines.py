@@ -29,7 +29,7 @@ FILES = {
 }
 KAFKA = "--sink-uri kafka://127.0.0.1:9/t"
 SENDING = "diff before before", "run s.sql", "load plan.toml", "shell", "serve"
-EMPTY = "--config", "--release", "--fixtures", "--truth", "--checkpoint", "--summary"
+EMPTY = "--config", "--release", "--fixtures", "--truth", "--checkpoint", "--summary", "--master"
 LAG = f"load plan.toml {KAFKA} --until-lag 5"
 GROUP = "--consumer-group g"
 ROW = "explain row --schema schema.sql"
@@ -41,6 +41,7 @@ OPEN = f"{DIFF} kafka://h:1/t?protocol=open-protocol"
 STANDARD = "- is standard input or output, which cannot be used here"
 
 STATEMENTS = {
+    **dict.fromkeys(("", " ;", "/* nothing */", "# nothing"), "there is no statement to explain: DDL is expected"),
     "drop table": "[parser:1064] line 1, column 11: the end of the statement is not expected here",
     "select 1": "SELECT is not DDL",
     "alter table t force": "[ddl:8200] Unsupported Unsupported/unknown ALTER TABLE specification",
@@ -67,6 +68,8 @@ ROWS = {
 REFUSED = {
     # releases
     "releases v7.1.9": "unknown TiCDC release 'v7.1.9'. Did you mean 'v7.1.6'? Nearest: v7.1.0, v7.1.1,",
+    "releases v3.0.0": "unknown TiCDC release 'v3.0.0'. Nearest: v4.0.0",
+    "releases v12.1": "unknown TiCDC release 'v12.1'. Nearest: v9.0.0-beta.2.pre, v26.3.1",
     "releases v8.5.3 8.6": "unknown TiCDC release '8.6'",
     "releases 8.5": "'8.5' is a line of TiCDC releases: name one of v8.5.0,",
     "releases newer:v8.5.3": "unknown architecture 'newer': TiCDC has 'classic' and 'new'",
@@ -198,6 +201,9 @@ REFUSED = {
             "verify out --against": "--against",
             "verify out --before": "--before",
             "verify out --sink-uri": "--sink-uri",
+            "verify out --master": "--master",
+            "load plan.toml --master": "--master",
+            "load plan.toml --consumer-group": "--consumer-group",
         }.items()
     },
     "serve --host ''": "Invalid value for '--host': it is empty",

@@ -251,6 +251,10 @@ def test_what_the_reader_refuses_is_not_valid(text: str) -> None:
     ("seed = 1\n", ["the first [[step]] must be one of sql, sql-file, snapshot"]),
     ("seed = 99999999999999999999999\n" + BARE, ["seed: bad seed 99999999999999999999999: expected"]),
     ("a = \n", ["is not TOML", "line 1"]),
+    ('config = ""\n' + BARE, ["line 1: config: expected a path, got an empty text"]),
+    ('[[step]]\nsql-file = ""\n', ["line 2: step 1: sql-file: expected a path, got an empty text"]),
+    ('[[step]]\nsnapshot = " "\n', ["line 2: step 1: snapshot: expected a path, got an empty text"]),
+    (BARE + '[[step]]\nsnapshot = "a"\nddl = ""\n', ["ddl: expected a path, got an empty text"]),
 ])  # fmt: skip
 def test_every_mistake_is_named_at_once(folder: Path, text: str, words: list[str]) -> None:
     """In lines that name the file, before anything is started."""

@@ -160,6 +160,7 @@ UNKNOWN = "ERROR 1146 (42S02): Table 'test.nowhere' doesn't exist"
         ("", ["story.sql: it has no statement"]),
         ("-- nothing\n", ["story.sql: it has no statement"]),
         (f"{SHOP}-- fails\n{TAKEN}", ["story.sql", "line 5", "`-- fails` names no error"]),
+        (f"{SHOP}-- fails xx\n{TAKEN}", ["line 5", "expected is `-- fails 1062`"]),
         (f"{SHOP}-- fails: 1062\n{TAKEN}", ["line 5", "expected is `-- fails 1062`"]),
         (f"{SHOP}-- fails 62\n{TAKEN}", ["line 5", "expected is `-- fails 1062`"]),
         ("INSERT INTO nowhere VALUES (1);", ["story.sql:1:", UNKNOWN]),

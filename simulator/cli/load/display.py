@@ -22,6 +22,7 @@ from simulator.engines.tasks.progress import Progress
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.limits import counted, sized
 from simulator.load.lag_search import FIRST_COMMIT_WITHIN, LagMonitor, RateSearch, SearchResult
+from simulator.load.rates import MAX
 from simulator.load.statistics import LoadStatus
 from simulator.signals import Stopped
 from simulator.sinks.kafka import KafkaSettings
@@ -134,11 +135,13 @@ NOTICED = 1.0
 """Seconds of delay that are shown."""
 
 
-def line(now: LoadStatus, lag: int | None, driver: str, silent: str = "") -> str:
-    """Return the line of progress."""
-    asked = f"asked {now.target_rate:,.0f} rows/s, reached" if now.target_rate else "as fast as possible,"
+def line(now: LoadStatus, lag: int | None, driver: str, silent: str = "", rate: str = MAX) -> str:
+    """Return the line of progress. The rate that was given stands for the one that is asked of the first window."""
+    asked = (
+        rate if now.target_rate is None and rate != MAX else f"{now.target_rate:,.0f} rows/s" if now.target_rate else ""
+    )
     parts = [
-        f"{asked} {now.rows_per_second:,.0f} rows/s",
+        f"{f'asked {asked}, reached' if asked else 'as fast as possible,'} {now.rows_per_second:,.0f} rows/s",
         counted(now.rows, "row"),
         f"{sized(now.bytes)}, {sized(now.bytes_per_second)}/s",
         f"in flight {sized(now.in_flight)}",
@@ -170,7 +173,8 @@ class LoadProgressLine:
 
     def line(self) -> str:
         lag = self.monitor.lag
-        return line(self.monitor.now(), None if lag is None else lag.lag, self.monitor.setup.driver, self._silent)
+        setup = self.monitor.setup
+        return line(self.monitor.now(), None if lag is None else lag.lag, setup.driver, self._silent, setup.rate)
 
     @contextmanager
     def following(self) -> Iterator[None]:

@@ -30,7 +30,8 @@ def show(monitor: LoadMonitor, stderr: bool = False) -> None:
         out.print(by_table(tables(monitor)), "")
     if monitor.account.partitions and not monitor.lost and monitor.setup.unit == "message":
         out.print(by_partition(partitions(monitor)), "")
-    out.print(*closing(monitor), sep="\n", soft_wrap=True)
+    told = [] if monitor.lost else list(_account(monitor))  # the line of the error that ends the run comes after them
+    out.print(*told, *filter(None, ["; ".join(monitor.lost)]), sep="\n", soft_wrap=True)
 
 
 def tables(monitor: LoadMonitor) -> dict[str, Counter[int]]:

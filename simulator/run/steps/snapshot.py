@@ -42,6 +42,7 @@ from simulator.settings import (
     TEXTS,
     Key,
     to_duration_ms,
+    to_path,
     to_place,
     to_text,
     to_texts,
@@ -88,7 +89,7 @@ def _step(directory: str, values: Mapping[str, Any], place: StepPlace) -> Snapsh
 TIME = {"over": Key("over_ms", to_duration_ms, DURATION, "Simulated time over which its changes are spread.")}
 
 DEFINITIONS = {
-    "ddl": Key("ddl", to_text, TEXT, "A file of the statements that lead to its definitions of tables."),
+    "ddl": Key("ddl", to_path, TEXT, "A file of the statements that lead to its definitions of tables."),
     "ddl-at": Key("ddl_at", to_place, {"enum": [*PLACES]}, "Where in the step's time these statements run."),
     "rename": Key("rename", to_texts, TEXTS, "What has another name, as OLD=NEW, where statements are derived."),
 }
@@ -101,7 +102,7 @@ FILES = {
 }
 
 KIND = StepKind(
-    to_text,
+    to_path,
     _step,
     (
         KeyGroup(TIME, "only a snapshot that follows another takes time"),

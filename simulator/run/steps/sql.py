@@ -18,7 +18,7 @@ from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition,
 from simulator.run.steps.execution import READ, execute_statement, read_statement, with_upstream
 from simulator.run.steps.fault import INSIDE_KEY, with_fault
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
-from simulator.settings import CHARSETS, DURATION, Key, to_duration_ms, to_text
+from simulator.settings import CHARSETS, DURATION, Key, to_duration_ms, to_path, to_text
 from simulator.sources.snapshots.csv_text import text_format
 from simulator.sources.snapshots.quoting import UTF8, text_of
 from simulator.tidb.engine import FailedStatement
@@ -258,7 +258,7 @@ CHARSET = KeyGroup(
 )
 
 FILE_KIND = StepKind(
-    to_text,
+    to_path,
     _of_path,
     (SPREAD, INSIDE, CHARSET),
     True,

@@ -52,7 +52,7 @@ SETS_MODE = re.compile(r"SET\b.*\bsql_mode\b", re.IGNORECASE | re.DOTALL)
 
 BLANK = re.compile(r"\s*")
 FAILS = re.compile(r"--\s+fails\s+(\d{3,5})\b.*", re.IGNORECASE | re.DOTALL)
-FAILS_WITHOUT_NUMBER = re.compile(r"--\s+fails(\s*|\s*[^\s\w].*|\s+\d.*)", re.IGNORECASE | re.DOTALL)
+FAILS_WITHOUT_NUMBER = re.compile(r"--\s+fails(\s*|\s*[^\s\w].*|\s+\d.*|\s+\w+\s*)", re.IGNORECASE | re.DOTALL)
 DELIMITER = re.compile(r"DELIMITER(?=\s)", re.IGNORECASE)
 COMMENT_ALONE = re.compile(r"/\*[Tt]?!(?:(?!\*/).)*\*/\s*", re.DOTALL)
 
