@@ -56,11 +56,22 @@ SHOWN = cases("""
     SET sql_mode = 'MYSQL40'; SELECT @@sql_mode => MYSQL40,HIGH_NOT_PRECEDENCE
 """)
 
+LIMITED = cases("""
+    SELECT 3 UNION SELECT 4 => 3
+    WITH q AS (SELECT 3 UNION SELECT 4) SELECT * FROM q => 3
+    WITH q AS (SELECT 3 UNION SELECT 4) SELECT * FROM q LIMIT 1, 1 => 4
+""")
+
 
 @pytest.mark.parametrize(("script", "value"), SHOWN)
 def test_a_variable_reads_as_it_was_set(script: str, value: str) -> None:
     """Headers of dumps save old values in user variables, and restore them. Modes that stand for several come after these."""
     assert shown(script) == value
+
+
+@pytest.mark.parametrize(("query", "rows"), LIMITED)
+def test_a_query_without_a_limit_has_that_of_the_session(query: str, rows: str) -> None:
+    assert shown(f"SET sql_select_limit = 1; {query}") == rows
 
 
 def test_variables_have_their_defaults() -> None:

@@ -161,9 +161,9 @@ def limited_query(query: QueryTree, context: StatementContext) -> QueryTree:
     most = int(variable_text(context.session.settings, "sql_select_limit"))
     if most == NO_LIMIT:
         return query
-    if isinstance(query, syntax.SelectTree | syntax.SetOperation):
-        return query if query.limit is not None else replace(query, limit=Limit(most))
-    return query
+    if isinstance(query, syntax.WithTree):
+        return replace(query, query=limited_query(query.query, context))
+    return query if query.limit is not None else replace(query, limit=Limit(most))
 
 
 def query_columns(query: QueryTree, context: StatementContext) -> tuple[ResultColumn, ...]:
