@@ -15,9 +15,9 @@ from msgspec import structs
 
 from simulator.errors import DdlError
 from simulator.tidb import syntax
-from simulator.tidb.ddl.expressions import parse_or_none
 from simulator.tidb.ddl.table_definitions import DEFAULT_CHARSET
 from simulator.tidb.errors import tidb_error
+from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Column, Index, Partitioning, SoftDelete, Table
 
 Key = tuple[str, str]
@@ -303,13 +303,12 @@ def last_index_id(table: Table) -> int:
 
 @lru_cache(maxsize=4096)
 def qualified_names(expression: str) -> frozenset[tuple[str, ...]]:
-    """Return the columns that an expression names, with their qualifiers; none for invalid text."""
-    tree = parse_or_none(expression)
-    return frozenset(name.parts for name in syntax.names_in(tree)) if tree else frozenset()
+    """Return the columns that an expression names, with their qualifiers."""
+    return frozenset(name.parts for name in syntax.names_in(parse_expression(expression)))
 
 
 def column_names(expression: str) -> frozenset[str]:
-    """Return the names of columns in an expression, in lower case; none for invalid text."""
+    """Return the names of columns in an expression, in lower case."""
     return frozenset(parts[-1].lower() for parts in qualified_names(expression))
 
 

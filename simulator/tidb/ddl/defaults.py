@@ -26,7 +26,7 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.datums import STRICT_MODE, Datum
 from simulator.tidb.datums.cast import cast_value
-from simulator.tidb.ddl.expressions import evaluate_constant, parse_or_none
+from simulator.tidb.ddl.expressions import evaluate_constant
 from simulator.tidb.errors import error_with_text, tidb_error
 from simulator.tidb.expressions.expression import UNLIMITED
 from simulator.tidb.expressions.trees import argument_counts, parse_expression, replace_nodes
@@ -257,7 +257,7 @@ def check_default_function(column: str, type: ColumnType, default: syntax.Column
         if family(type) == "datetime" and type.decimal > 0:
             raise tidb_error("types:1067", column)
         return
-    tree = parse_or_none(default.text)
+    tree = parse_expression(default.text)
     if isinstance(tree, syntax.ContextExpression) and tree.kind == "a sequence" or name.startswith("NEXT"):
         if family(type) != "integer":
             raise tidb_error("ddl:8228", column)
@@ -319,7 +319,7 @@ ALLOWED: Mapping[str, Callable[[tuple[syntax.Node, ...]], bool]] = {
 
 def constant_default(text: str, now: str) -> Datum | None:
     """Return the value of DATE_FORMAT and STR_TO_DATE; None for another function, which may have one for each row."""
-    tree = parse_or_none(text)
+    tree = parse_expression(text)
     if isinstance(tree, syntax.Call) and tree.name == "DATE_FORMAT":
         return Datum("string", date_format(now, _string_literal(tree.arguments[1]) or "").encode())
     if isinstance(tree, syntax.Call) and tree.name == "STR_TO_DATE":
@@ -339,8 +339,10 @@ def evaluate_default(default: syntax.ColumnDefault, column: str) -> syntax.Colum
     A function call stays an expression; of the functions for the current time, only CURRENT_TIMESTAMP is allowed. Any
     other expression is evaluated at once (TiDB: pkg/ddl/ddl_api.go, SetDefaultValue, getDefaultValue).
     """
-    tree = parse_or_none(default.text) if default.kind == "expression" else None
-    if tree is None or isinstance(tree, syntax.ContextExpression) and tree.kind == "a sequence":
+    if default.kind != "expression":
+        return default
+    tree = parse_expression(default.text)
+    if isinstance(tree, syntax.ContextExpression) and tree.kind == "a sequence":
         return default
     if isinstance(tree, syntax.Call):
         if tree.name in OTHER_NOW_FUNCTIONS:

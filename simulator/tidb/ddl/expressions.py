@@ -141,9 +141,7 @@ FORBIDDEN = ("a subquery", "the rows of a subquery", "EXISTS", "NOT EXISTS", "a 
 
 
 def check_generated_functions(column: str, expression: str) -> None:
-    tree = parse_or_none(expression)
-    if tree is None:
-        return
+    tree = parse_expression(expression)
     if problem := first_problem(tree, arrays=False):
         raise problem_error(problem, "ddl:3102", "ddl:3764", column.lower())
     if any(isinstance(node, syntax.Cast) and node.type.endswith(" ARRAY") for node in syntax.walk(tree)):
@@ -151,9 +149,7 @@ def check_generated_functions(column: str, expression: str) -> None:
 
 
 def check_key_functions(key: str, expression: str) -> None:
-    tree = parse_or_none(expression)
-    if tree is None:
-        return
+    tree = parse_expression(expression)
     if problem := first_problem(tree, arrays=True):
         raise problem_error(problem, "ddl:3758", "ddl:3800", key.lower())
     if any(map(is_unsafe, syntax.walk(tree))):
@@ -166,14 +162,6 @@ def is_unsafe(node: syntax.Node) -> bool:
     if isinstance(node, syntax.ContextExpression):
         return node.kind == "a sequence"
     return isinstance(node, syntax.Call) and node.name not in SAFE_IN_KEYS
-
-
-def parse_or_none(expression: str) -> syntax.Node | None:
-    """Return the tree of an expression, or None for invalid text."""
-    try:
-        return parse_expression(expression)
-    except SchemaError:
-        return None
 
 
 def problem_error(problem: tuple[str, str], function: str, row: str, name: str) -> DdlError:
@@ -252,8 +240,7 @@ def hidden_columns(table: Table) -> tuple[Column, ...] | None:
     columns = {column.name.lower(): column for column in table.columns}
     found = []
     for part in (part for index in table.indexes for part in index.columns if part.expression):
-        tree = parse_or_none(part.expression)
-        result = None if tree is None else _result(tree, columns)
+        result = _result(parse_expression(part.expression), columns)
         if result is None:
             return None
         found.append(

@@ -22,7 +22,6 @@ from simulator.tidb.ddl.catalog import (
     partitioning_columns,
     resolve_part,
 )
-from simulator.tidb.ddl.expressions import parse_or_none
 from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.tidb.ddl.key_checks import (
     check_condition,
@@ -35,6 +34,7 @@ from simulator.tidb.ddl.key_checks import (
 from simulator.tidb.ddl.key_definitions import COLUMNAR_KINDS, build_index, free_names, numbered_names, with_not_null
 from simulator.tidb.ddl.session import AffectedNames, Alteration, Session, SubJob, SubJobs
 from simulator.tidb.errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import CheckConstraint, Index, Table, row_id_column
 
 MAX_KEYS = 64
@@ -309,11 +309,11 @@ def add_check(check: syntax.CheckDefinition, alteration: Alteration) -> SubJobs:
     if check.name.lower() in names:
         raise tidb_error("ddl:3822", check.name.lower())
     name = check.name or next(free_names(table.name, names))
-    if tree := parse_or_none(check.condition.text):
-        check_condition(name, tree)
-        for named in named_columns(tree):
-            existing_column(table, named, tidb_error("ddl:1054", named, f"check constraint {name} expression"))
-        check_condition_columns(name, tree, named_columns(tree), table)
+    tree = parse_expression(check.condition.text)
+    check_condition(name, tree)
+    for named in named_columns(tree):
+        existing_column(table, named, tidb_error("ddl:1054", named, f"check constraint {name} expression"))
+    check_condition_columns(name, tree, named_columns(tree), table)
     check_name_is_free(name, table, target.catalog)
     constraint = CheckConstraint(name, check.condition.text, check.enforced)
     yield SubJob(Action.ADD_CHECK_CONSTRAINT, lambda before: with_checks(before, (*before.checks, constraint)))

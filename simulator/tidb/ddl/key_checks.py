@@ -21,7 +21,7 @@ from simulator.tidb.ddl.catalog import (
     qualified_names,
 )
 from simulator.tidb.ddl.column_definitions import MAX_COMMENT_BYTES
-from simulator.tidb.ddl.expressions import check_key_functions, parse_or_none
+from simulator.tidb.ddl.expressions import check_key_functions
 from simulator.tidb.ddl.foreign_keys import check_new_foreign_key
 from simulator.tidb.ddl.grammar import check_parts_grammar
 from simulator.tidb.ddl.key_definitions import (
@@ -36,7 +36,7 @@ from simulator.tidb.ddl.key_definitions import (
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.table_definitions import build_column
 from simulator.tidb.errors import converting_errors, error_with_text, tidb_error, unsupported_error
-from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.expressions.trees import parse_expression, strip_parentheses
 from simulator.tidb.model.table import CheckConstraint, Column, IndexColumn, Table
 from simulator.tidb.model.types import CHARSETS, ColumnType, family, is_text
 
@@ -184,8 +184,7 @@ def check_expression(expression: str, name: str, table: Table) -> None:
     names = sorted(column_names(expression))
     for column in names:
         existing_column(table, column, tidb_error("ddl:1054", column, "expression"))
-    tree = parse_or_none(expression)
-    tree = tree and strip_parentheses(tree)
+    tree = strip_parentheses(parse_expression(expression))
     if isinstance(tree, syntax.ColumnName):
         raise tidb_error("ddl:3762")
     if any(column.auto_increment and column.name.lower() in names for column in table.columns):
@@ -193,7 +192,7 @@ def check_expression(expression: str, name: str, table: Table) -> None:
     check_result(tree, table)
 
 
-def check_result(tree: syntax.Node | None, table: Table) -> None:
+def check_result(tree: syntax.Node, table: Table) -> None:
     """Raise DdlError for an expression whose result is JSON or a long text, except a CAST to an array."""
     if isinstance(tree, syntax.Cast):
         if tree.type == "JSON":
@@ -284,9 +283,7 @@ def copy_checks(table: Table, name: str) -> tuple[CheckConstraint, ...]:
 def check_new_checks(definition: syntax.CreateTable, table: Table) -> None:
     """Raise DdlError for an invalid CHECK in CREATE TABLE (BuildTableInfo)."""
     for name, check, column in name_checks(definition):
-        tree = parse_or_none(check.condition.text)
-        if tree is None:
-            continue
+        tree = parse_expression(check.condition.text)
         check_condition(name, tree)
         names = named_columns(tree)
         for named in names if not column else ():
@@ -381,8 +378,7 @@ def check_not_constrained(name: str, table: Table, alone: bool) -> None:
 
 
 def checked_columns(check: CheckConstraint) -> list[str]:
-    tree = parse_or_none(check.expression)
-    return named_columns(tree) if tree is not None else []
+    return named_columns(parse_expression(check.expression))
 
 
 def without_invalid_checks(table: Table) -> Table:

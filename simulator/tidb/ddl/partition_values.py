@@ -18,9 +18,9 @@ from simulator.tidb import collations, syntax
 from simulator.tidb.ddl.catalog import existing_column
 from simulator.tidb.ddl.column_definitions import is_valid_literal
 from simulator.tidb.ddl.defaults import value_text
-from simulator.tidb.ddl.expressions import NO_TABLE, ConstantValue, evaluate_constant, parse_or_none
+from simulator.tidb.ddl.expressions import NO_TABLE, ConstantValue, evaluate_constant
 from simulator.tidb.errors import tidb_error
-from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.expressions.trees import parse_expression, strip_parentheses
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import family
 
@@ -48,8 +48,7 @@ def check_types(partition: Partition, partitioning: Partitioning, table: Table) 
 
 def check_functions(partition: Partition) -> None:
     for text in {text for values in partition.values for text in values}:
-        tree = parse_or_none(text) if text not in (MAXVALUE, *DEFAULT) else None
-        for node in syntax.walk(tree) if tree is not None else ():
+        for node in syntax.walk(parse_expression(text)) if text not in (MAXVALUE, *DEFAULT) else ():
             check_allowed(node, NO_TABLE)
 
 
@@ -195,9 +194,8 @@ ARGUMENT_TYPES: Mapping[str, tuple[str, ...]] = {
 
 
 def check_partition_function(expression: str, table: Table) -> None:
-    tree = parse_or_none(expression)
     columns = 0
-    for node in syntax.walk(tree) if tree is not None else ():
+    for node in syntax.walk(parse_expression(expression)):
         if isinstance(node, syntax.Call):
             check_arguments(node, table)
         check_allowed(node, table)
@@ -258,9 +256,8 @@ def check_allowed(node: syntax.Node, table: Table) -> None:
 
 
 def check_function_type(expression: str, table: Table) -> None:
-    tree = parse_or_none(expression)
-    kind = kind_of(tree, table) if tree is not None else INT
-    if kind in (INT, UNSIGNED):
+    tree = parse_expression(expression)
+    if kind_of(tree, table) in (INT, UNSIGNED):
         return
     if isinstance(tree, syntax.ColumnName):
         raise tidb_error("ddl:1659", tree.parts[-1].lower())
@@ -269,8 +266,7 @@ def check_function_type(expression: str, table: Table) -> None:
 
 def is_unsigned(expression: str, table: Table) -> bool:
     """Return whether the expression is unsigned (TiDB: isPartExprUnsigned)."""
-    tree = parse_or_none(expression)
-    return tree is not None and kind_of(tree, table) == UNSIGNED
+    return kind_of(parse_expression(expression), table) == UNSIGNED
 
 
 INT, UNSIGNED, DECIMAL, REAL, OTHER = "int", "unsigned", "decimal", "real", "other"
