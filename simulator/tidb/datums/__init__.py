@@ -62,33 +62,18 @@ def nulls(rows: int) -> pa.StructArray:
     return datums("string", pa.nulls(rows, pa.binary()))
 
 
-def datum_list(values: pa.StructArray | list[Datum | None]) -> list[Datum | None]:
+def datum_list(values: pa.StructArray) -> list[Datum | None]:
     """Return the datums of an array, None for NULL."""
-    if isinstance(values, list):
-        return values
     kinds, bodies = values.field(0).to_pylist(), values.field(1).to_pylist()
     return [None if body is None else Datum(kind, body) for kind, body in zip(kinds, bodies, strict=True)]
 
 
-def as_datums(type: ColumnType, values: pa.Array | list[Datum | None]) -> pa.StructArray:
-    """Convert Arrow's values to datums: numbers to numbers, bytes to strings (`tagged` for a BIT, as in files)."""
-    if isinstance(values, list):
-        return datums_of(values)
-    kind = values.type
-    if kind == DATUMS:
+def as_datums(type: ColumnType, values: pa.Array) -> pa.StructArray:
+    """Convert Arrow's values to datums: integers to integers, bytes to strings (`tagged` for a BIT, as in files)."""
+    if values.type == DATUMS:
         return values
-    if pa.types.is_null(kind):
-        return nulls(len(values))
-    if pa.types.is_integer(kind):
-        return datums("uint" if pa.types.is_uint64(kind) else "int", values.cast(pa.string()))
-    if pa.types.is_boolean(kind):
-        return datums("int", values.cast(pa.int8()).cast(pa.string()))
-    if pa.types.is_floating(kind):
-        return datums("double", values.cast(pa.float64()).cast(pa.string()))
-    if pa.types.is_decimal(kind):
-        return datums_of(
-            None if cell is None else Datum("decimal", f"{cell:f}".encode()) for cell in values.to_pylist()
-        )
+    if pa.types.is_integer(values.type):
+        return datums("int", values.cast(pa.string()))
     values = values.cast(pa.binary())
     if type.name == "bit":
         is_number = pc.starts_with(values, b"n")

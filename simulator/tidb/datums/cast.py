@@ -185,13 +185,10 @@ class CastColumn(NamedTuple):
     """By row."""
 
 
-def cast_column(column: Column, values: pa.Array | list[Datum | None], mode: Mode) -> CastColumn:
+def cast_column(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
     """Cast values for a column: datums, or Arrow's (see `as_datums`)."""
-    rows = len(values)
-    if isinstance(values, list) and rows <= FEW:
-        return _one_by_one(column, values, mode)
     values = as_datums(column.type, values)
-    if rows <= FEW:
+    if len(values) <= FEW:
         return _one_by_one(column, values, mode)
     texts = _usual(column.type, values, mode)
     odd = np.asarray(pc.and_(values.is_valid(), texts.is_null()))
@@ -203,7 +200,7 @@ def cast_column(column: Column, values: pa.Array | list[Datum | None], mode: Mod
     return CastColumn(pc.replace_with_mask(texts, pa.array(odd), others.texts), misfits)
 
 
-def _one_by_one(column: Column, values: pa.Array | list[Datum | None], mode: Mode) -> CastColumn:
+def _one_by_one(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
     texts: list[bytes | None] = []
     misfits = []
     for row, datum in enumerate(datum_list(values)):

@@ -239,7 +239,7 @@ class FieldValues:
 
 
 Inputs = Mapping[str, pa.Array]
-"""The values of columns by their names: text, bytes as a file has them (a BIT's are tagged), or Arrow numbers."""
+"""The values of columns by their names: text, bytes as a file has them (a BIT's are tagged), or integers."""
 
 
 def insert_rows(context: StatementContext, table: Table, inputs: Inputs, rows: int) -> StatementOutcome:
