@@ -36,7 +36,6 @@ from simulator.ticdc.codecs import Schema
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo
 from simulator.tidb.engine import StatementOutcome
-from simulator.tidb.engine.context import server_version
 from simulator.tidb.engine.execution import Upstream
 from simulator.tidb.errors import error_number, sql_error, sql_error_with_text
 from simulator.tidb.model.table import Table
@@ -288,11 +287,6 @@ class TiCDC:
     def release_facts(self) -> Release:
         """The behaviours of the release, for this package's own use."""
         return self._release
-
-    @property
-    def server_version(self) -> str:
-        """The version of the simulated TiDB, as MySQL clients see it: `8.0.11-TiDB-v8.5.3`."""
-        return server_version(self._release)
 
     def describe(self) -> str:
         """Return release, protocol and topic in one line."""

@@ -114,10 +114,6 @@ class Stream:
         """Return how many rows of a table had been inserted before each transaction."""
         return self._life(table, since).inserted(self._positions(table, transactions, since))
 
-    def deleted(self, table: int, transactions: Ints, since: int) -> Ints:
-        """Return how many rows of a table had been deleted before each transaction."""
-        return self._life(table, since).deleted(self._positions(table, transactions, since))
-
     def milliseconds(self, transactions: Ints) -> Ints:
         """Return when transactions commit, in milliseconds since the stream's start; -1 for -1."""
         return np.where(transactions < 0, -1, self.timetable.milliseconds(np.maximum(transactions, 0)))

@@ -26,7 +26,6 @@ from simulator.generate.values.pools import (
     Documents,
     PooledValues,
     Words,
-    hashed,
     misfit,
     numbers,
     pool,
@@ -75,10 +74,6 @@ class ColumnRandom:
     def chosen(self, rows: TableRows, share: float) -> pa.Array:
         touches = None if self.touched is None else self.touched.touches(rows)
         return pa.array(random_share(self._seed(rows) ^ GOLDEN, rows.keys, touches, share))
-
-    def hashed(self, rows: TableRows) -> Ints:
-        hashes: Ints = hashed(self._seed(rows), rows.keys).view(np.int64)
-        return hashes
 
     def _seed(self, rows: TableRows) -> int:
         return (self.seed + rows.since * GOLDEN) & MASK

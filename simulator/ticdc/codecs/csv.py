@@ -36,7 +36,7 @@ from simulator.releases import Release, option_names
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, CsvOptions
-from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, OperationRows, RowChanges, encode_by_operation
+from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_by_operation
 from simulator.ticdc.codecs.wire_numbers import percent_v_float, require_enum_members
 from simulator.ticdc.codecs.wire_text import base64, decimal, join
 from simulator.ticdc.mounter import UNTYPED, is_untyped, later_columns
@@ -138,10 +138,6 @@ def _line(
     return [*pieces[:-1], options.terminator.encode()]
 
 
-def _ddl(event: DdlEvent, options: CodecOptions, release: Release) -> KeyValue:
-    return None, event.query.encode("utf-8", "surrogateescape")
-
-
 def _sizes(options: CodecOptions, release: Release) -> SizeRules:
     return SizeRules(options.max_message_bytes, 1, 0, large_rows=True)
 
@@ -174,7 +170,6 @@ CSV = Codec(
     file_extension=".csv",
     file_header=header,
     encode=encode,
-    ddl=_ddl,
     sends_ddl=lambda options, release: False,
     sizes=_sizes,
     fidelity=_fidelity,
