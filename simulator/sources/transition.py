@@ -6,7 +6,7 @@ and the image. A row for which TiDB would refuse the statements is an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from simulator.errors import SnapshotError
 from simulator.sources.snapshots import PlacedTable, locate_rows
 from simulator.ticdc import table_info
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.column_definitions import ColumnSource, ConvertedRows, convert_rows, rows_that_fit
+from simulator.tidb.ddl.column_definitions import ColumnSource, convert_rows, rows_that_fit
 from simulator.tidb.model.table import Table, UniqueKey, visible_columns
 
 NUMBER_BYTES = 4
@@ -121,17 +121,17 @@ def altered_rows(
     old, table = [text.filter(stays) for text in texts], table.filter(stays)
     rows, after = len(table), change.after.table
     now = convert_rows(after, change.sources, old, rows)
-    place = locate_rows(change.after, now.texts, rows)
+    place = locate_rows(change.after, now, rows)
     _refuse_misfits(change, old, now, place)
-    image = row_image.pack(list(now.texts.values()))
+    image = row_image.pack(list(now.values()))
     handle = told.filter(stays) if told is not None else None
     if handle is None:
-        handle = table_info.handles_of_rows(after, now.texts) if handle_key(after) else image
+        handle = table_info.handles_of_rows(after, now) if handle_key(after) else image
     unaltered = pack_unaltered(table, row_image.pack(old))
     return pa.RecordBatch.from_arrays([place, handle, image, unaltered], SNAPSHOT_ROWS.names[1:])
 
 
-def _refuse_misfits(change: Transition, old: Sequence[pa.Array], now: ConvertedRows, place: pa.Array) -> None:
+def _refuse_misfits(change: Transition, old: Sequence[pa.Array], now: Mapping[str, pa.Array], place: pa.Array) -> None:
     """Raise the error of the first row for which TiDB would refuse the statements."""
     fits = numpy_mask(pc.is_valid(place))
     for _, _, mask in rows_that_fit(change.after.table, change.sources, old, now):

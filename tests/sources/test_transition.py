@@ -24,8 +24,6 @@ from simulator.sources.snapshots import PlacedTable
 from simulator.sources.transition import SchemaChangePoint, Transition, altered_rows
 from simulator.ticdc import table_info
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.column_definitions import find_column_sources
-from simulator.tidb.ddl.table_definitions import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.storage.tables import locate_partition
 from simulator.tso import compose
@@ -184,24 +182,6 @@ def test_without_a_handle_key_the_handle_is_the_image() -> None:
     """Even where the table had a key before; whoever compares ends it by a number."""
     batch = images_read(alter(f"({COLUMNS}, unique key u (id))", "DROP INDEX u"), "1,2,q,NULL")
     assert batch["handle"] == batch["image"]
-
-
-def computed(column: str, a: str | None) -> list[bytes]:
-    """The image of a row in which only the second snapshot has a generated column."""
-    before, after = (create_table(f"CREATE TABLE t (id int primary key, a int{more})", "test") for more in ("", column))
-    change = Transition(PlacedTable(before, (0,)), PlacedTable(after, (1,)), find_column_sources(before, after))
-    made = altered_rows(change, [pa.array(["1"]), pa.array([a], pa.string())], pa.array([0], pa.int32()))
-    images: list[bytes] = made["image"].to_pylist()
-    return images
-
-
-def test_a_stored_generated_column_is_computed_where_the_old_table_has_none() -> None:
-    """From the columns as the statements leave them; what it cannot hold is an error."""
-    assert computed(", s int as (a + 1) stored", "41") == [packed("1,41,42")]
-    with pytest.raises(SnapshotError, match="id=1, a=2 …"):
-        computed(", s tinyint as (a * 100) stored", "2")
-    with pytest.raises(SnapshotError, match="id=1, a=NULL …"):
-        computed(", s int as (a + 1) stored not null", None)
 
 
 @pytest.mark.parametrize(

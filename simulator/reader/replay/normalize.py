@@ -31,13 +31,7 @@ from simulator.reader.replay.table_timeline import NO_TABLE, ReplayedTable, Tabl
 from simulator.ticdc import table_info
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.datums.cast import convert_text
-from simulator.tidb.ddl.column_definitions import (
-    ColumnSource,
-    FromColumn,
-    FromDefault,
-    FromExpression,
-    find_column_sources,
-)
+from simulator.tidb.ddl.column_definitions import ColumnSource, FromColumn, FromDefault, find_column_sources
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary
 from simulator.tidb.storage.tables import locate_partition
@@ -172,8 +166,6 @@ def _source_cells(source: ColumnSource, cells: Sequence[pa.Array], rows: int) ->
         case FromDefault(text):
             default = None if text is None else text.encode("utf-8", "surrogatepass")
             return pa.repeat(pa.scalar(default, pa.binary()), rows)
-        case FromExpression():
-            return pa.repeat(pa.scalar(UNKNOWN_CELL), rows)
 
 
 def _converted(before: ColumnType, after: ColumnType, cells: pa.Array) -> pa.Array:

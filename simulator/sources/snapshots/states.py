@@ -142,7 +142,7 @@ def _texts(piece: FilePiece, raw: RawRows) -> dict[str, pa.Array]:
         if raw.given or not column.generated
     }
     if len(converted) < len(visible):
-        converted, computed, _ = compute_generated_columns(table, converted)
+        converted, computed = compute_generated_columns(table, converted)
         values = zip(visible, raw.columns)
         raw = RawRows(tuple(computed.get(column.name, value) for column, value in values), raw.given)
     texts_by_column = {column.name: converted[column.name] for column in visible}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +29,6 @@ from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session, TargetTable
 from simulator.tidb.ddl.table_definitions import build_column, complete_type
 from simulator.tidb.errors import converting_errors, error_with_text, tidb_error
-from simulator.tidb.expressions.over_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import (
     ALIASES,
@@ -284,16 +282,14 @@ class FromDefault:
     """TiDB text, None for NULL."""
 
 
-@dataclass(frozen=True)
-class FromExpression:
-    """The value of a stored generated column."""
-
-
-ColumnSource = FromColumn | FromDefault | FromExpression
+ColumnSource = FromColumn | FromDefault
 
 
 def find_column_sources(before: Table, after: Table) -> tuple[ColumnSource, ...]:
-    """Return the source of each visible column of `after`, a later definition of `before`."""
+    """Return the source of each visible column of `after`, a later definition of `before`.
+
+    A stored generated column has one, too: TiDB neither adds one to a table nor changes its expression.
+    """
     target = {column.id: (index, column) for index, column in enumerate(visible_columns(before))}
     return tuple(_column_source(column, target.get(column.id)) for column in visible_columns(after))
 
@@ -315,8 +311,6 @@ def columns_lacked(before: Table, after: Table) -> tuple[frozenset[int], frozens
 
 
 def _column_source(column: Column, before: tuple[int, Column] | None) -> ColumnSource:
-    if column.generated and (before is None or before[1].generated_expression != column.generated_expression):
-        return FromExpression()
     return (
         FromDefault(stored_value(column.origin_default, column.type))
         if before is None
@@ -342,40 +336,21 @@ def text_changes(old: ColumnType, new: ColumnType) -> bool:
 # -- rows -----------------------------------------------------------------------------------------------------------------
 
 
-class ConvertedRows(NamedTuple):
-    """Rows in the later definition."""
-
-    texts: dict[str, pa.Array]
-    """TiDB texts of each visible column of the later definition, in its order."""
-
-    given: Mapping[str, pa.Array]
-    """Results of the expressions of generated columns, as a file would have them."""
-
-
-def convert_rows(after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], rows: int) -> ConvertedRows:
-    """Convert the texts (string) of the visible columns before to the definition `after`.
-
-    Raises SnapshotError for a stored generated column that cannot be computed, if there is a row.
-    """
-    names = [column.name for column in visible_columns(after)]
-    converted = {
-        name: convert_column(source, texts, rows)
-        for name, source in zip(names, sources, strict=True)
-        if not isinstance(source, FromExpression)
-    }
-    computed, raw, _ = compute_generated_columns(after, converted)
-    return ConvertedRows({name: computed[name] for name in names}, raw)
+def convert_rows(
+    after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], rows: int
+) -> dict[str, pa.Array]:
+    """Convert the texts (string) of the visible columns before to those of the definition `after`, in its order."""
+    columns = zip(visible_columns(after), sources, strict=True)
+    return {column.name: convert_column(source, texts, rows) for column, source in columns}
 
 
 def convert_column(source: ColumnSource, texts: Sequence[pa.Array], rows: int) -> pa.Array:
-    """Return the texts of a column from those of the table before; nulls for a generated column."""
+    """Return the texts of a column from those of the table before."""
     match source:
         case FromColumn(index, before, after):
             return convert_text(before, after, texts[index]) if source.cast else texts[index]
         case FromDefault(text):
             return repeat_text(text, rows)
-        case FromExpression():
-            return repeat_text(None, rows)
 
 
 def repeat_text(text: str | None, rows: int) -> pa.Array:
@@ -384,14 +359,12 @@ def repeat_text(text: str | None, rows: int) -> pa.Array:
 
 
 def rows_that_fit(
-    after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], now: ConvertedRows
+    after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], now: Mapping[str, pa.Array]
 ) -> Iterator[tuple[Column, ColumnSource, pa.Array]]:
     """Yield each visible column of `after` that values may not fit, with a mask of the rows that fit (no nulls)."""
     for source, column in zip(sources, visible_columns(after), strict=True):
-        text = now.texts[column.name]
+        text = now[column.name]
         if column.not_null and not isinstance(source, FromDefault):
             yield column, source, pc.is_valid(text)
         elif isinstance(source, FromColumn) and source.cast:
             yield column, source, pc.or_(pc.is_valid(text), pc.is_null(texts[source.index]))
-        elif isinstance(source, FromExpression):
-            yield column, source, pc.or_(pc.is_valid(text), pc.is_null(now.given[column.name]))

@@ -15,11 +15,11 @@ from simulator.columns.row_image import image_of
 from simulator.errors import SqlError
 from simulator.tidb.datums import CastProblem, Datum, Mode, cell_datum, datum_text
 from simulator.tidb.datums.cast import cast_value, changed_datum
-from simulator.tidb.ddl.column_definitions import FromColumn, FromExpression, find_column_sources
+from simulator.tidb.ddl.column_definitions import FromColumn, find_column_sources
 from simulator.tidb.engine import CommittedTransaction
 from simulator.tidb.engine.context import StatementContext, local_timestamp, now_text
 from simulator.tidb.engine.session import table_changes
-from simulator.tidb.engine.writes.assign import generated_values, index_values
+from simulator.tidb.engine.writes.assign import index_values
 from simulator.tidb.errors import sql_error, sql_error_with_text
 from simulator.tidb.model.table import Cells, Column, Index, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family, needs_reorganization
@@ -42,13 +42,6 @@ class Row(NamedTuple):
     version: Version
     cells: Cells
     """Under the later definition."""
-
-
-class DefinedRows(NamedTuple):
-    """The rows of a table under one of its definitions."""
-
-    table: Table
-    rows: Sequence[Cells]
 
 
 class Conversion(NamedTuple):
@@ -75,21 +68,23 @@ def convert_table(stored: StoredTable, after: Table, context: StatementContext) 
     if columns:
         found = list(stored_versions(stored))
         old_reader = RowReader(before)
-        old = DefinedRows(before, [old_reader.cells(version) for _, _, version in found])
-        new = DefinedRows(after, [reader.cells(version) for _, _, version in found])
+        old = [old_reader.cells(version) for _, _, version in found]
+        new = [reader.cells(version) for _, _, version in found]
         for place, column, source in columns:
-            cells, more = _column_cells(column, source, old, new, context)
+            cells, more = convert_cells(
+                [row[source.index] for row in old], visible_columns(before)[source.index], column, source.cast, context
+            )
             warnings += more
-            for row, cell in zip(new.rows, cells, strict=True):
+            for row, cell in zip(new, cells, strict=True):
                 row[place] = cell
-        changed = [Row(*each, cells) for each, cells in zip(found, new.rows, strict=True)]
+        changed = [Row(*each, cells) for each, cells in zip(found, new, strict=True)]
 
     def rows() -> Iterable[Row]:
         if columns:
             return changed
         return (Row(*each, reader.cells(each[2])) for each in stored_versions(stored))
 
-    written = {column.id for _, column, source in columns if not isinstance(source, FromColumn) or source.cast}
+    written = {column.id for _, column, source in columns if source.cast}
     result = replace(stored, table=after)
     if written:
         apply.append(_rewrite(result, changed, written))
@@ -108,36 +103,15 @@ def reorganized_columns(before: Table, after: Table) -> list[Column]:
     ]
 
 
-def _checked_columns(before: Table, after: Table) -> list[tuple[int, Column, FromColumn | FromExpression]]:
+def _checked_columns(before: Table, after: Table) -> list[tuple[int, Column, FromColumn]]:
     """Return the columns whose values may change, or not fit, with their places and sources."""
     old, checked = visible_columns(before), []
     for place, (column, source) in enumerate(
         zip(visible_columns(after), find_column_sources(before, after), strict=True)
     ):
-        if isinstance(source, FromExpression) or (
-            isinstance(source, FromColumn) and (source.cast or column.not_null and not old[source.index].not_null)
-        ):
+        if isinstance(source, FromColumn) and (source.cast or column.not_null and not old[source.index].not_null):
             checked.append((place, column, source))
     return checked
-
-
-def _column_cells(
-    column: Column, source: FromColumn | FromExpression, old: DefinedRows, new: DefinedRows, context: StatementContext
-) -> tuple[list[Cell], tuple[str, ...]]:
-    if isinstance(source, FromColumn):
-        cells = [row[source.index] for row in old.rows]
-        return convert_cells(cells, visible_columns(old.table)[source.index], column, source.cast, context)
-    evaluate = next(each[2] for each in generated_values(new.table) if each[0] is column)
-    computed = []
-    for row in new.rows:
-        datum = evaluate(row, context)
-        cell, problem = (None, None) if datum is None else cast_value(column.type, column.name, datum, context.mode)
-        if problem is not None and not context.mode.forgives(problem):
-            raise sql_error(problem.number, problem.text)
-        if cell is None and column.not_null:
-            raise sql_error(1048, column.name)
-        computed.append(cell)
-    return computed, ()
 
 
 def _rewrite(stored: StoredTable, rows: Sequence[Row], written: set[int]) -> Apply:

@@ -93,7 +93,7 @@ OUT_OF_RANGE = 1690
 
 
 class GeneratedColumns(NamedTuple):
-    """Computed columns by name, in three forms."""
+    """Computed columns by name, in two forms."""
 
     texts: dict[str, pa.Array]
     """TiDB texts; those of computed columns are null where the value is NULL, out of range, or rejected by strict mode."""
@@ -101,16 +101,13 @@ class GeneratedColumns(NamedTuple):
     raw: dict[str, pa.Array]
     """Results of the expressions, as a file would have them."""
 
-    given: dict[str, pa.Array]
-    """Results of the expressions as datums."""
-
 
 def compute_generated_columns(table: Table, texts: Mapping[str, pa.Array]) -> GeneratedColumns:
     """Return the texts, with those of missing stored generated columns added.
 
     Raises SnapshotError for an expression that cannot be computed, if there is a row.
     """
-    result = GeneratedColumns(dict(texts), {}, {})
+    result = GeneratedColumns(dict(texts), {})
     waiting = [column for column in table.columns if column.generated == "stored" and column.name not in texts]
     rows = len(next(iter(texts.values()))) if texts else 0
     while waiting:
@@ -119,7 +116,7 @@ def compute_generated_columns(table: Table, texts: Mapping[str, pa.Array]) -> Ge
         assert ready, "TiDB takes no generated columns that name each other"
         for column in ready:
             values = _expression_values(column, table, result.texts, rows)
-            result.given[column.name], result.raw[column.name] = values, tagged_bodies(column.type, values)
+            result.raw[column.name] = tagged_bodies(column.type, values)
             result.texts[column.name] = _strict_texts(column, values)
         waiting = [column for column in waiting if column not in ready]
     return result

@@ -191,7 +191,7 @@ def test_columns_are_computed_after_those_that_they_depend_on() -> None:
 
 def test_columns_in_the_files_are_not_computed() -> None:
     texts = {"a": pa.array(["1"]), "x": pa.array(["kept"])}
-    assert compute_generated_columns(table_of("a INT", "a + 1", "INT"), texts) == (texts, {}, {})
+    assert compute_generated_columns(table_of("a INT", "a + 1", "INT"), texts) == (texts, {})
 
 
 @pytest.mark.parametrize(
