@@ -283,3 +283,11 @@ INSERT INTO y VALUES (1);
 def test_tables_that_get_other_ids_and_names_are_not_wrong(name: str, tmp_path: Path) -> None:
     """As what an exchange leads to cannot be told, such a stream is not right either."""
     assert Damaged(tmp_path, name, EXCHANGE).checks() == set()
+
+
+@pytest.mark.parametrize("name", ["Avro", "the new architecture"])
+def test_a_default_may_be_no_text(name: str, tmp_path: Path) -> None:
+    """As that of a BIT in Avro, which has its bytes."""
+    story = "CREATE TABLE test.t (id INT PRIMARY KEY, b BIT(12) DEFAULT 180); INSERT INTO test.t (id) VALUES (1), (2)"
+    recorded = record(story, PROTOCOLS[name], tmp_path / "stream")
+    assert verified(recorded.messages, recorded).verdict == RIGHT

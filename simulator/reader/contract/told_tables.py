@@ -100,7 +100,7 @@ def _keeps_version(told: ToldTable) -> bool:
 
 
 def _told(statement: ExpectedStatement) -> Iterator[tuple[str, ToldTable]]:
-    message = parse(statement.value.encode("utf-8", "surrogateescape"))
+    message = parse(statement.value.encode("utf-8", "surrogateescape"), "surrogateescape")
     schema, before = message.get("tableSchema"), message.get("preTableSchema")
     if schema is None:
         return

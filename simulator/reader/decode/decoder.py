@@ -338,6 +338,9 @@ class SchemaMemory:
     told: Callable[[bytes | None, bytes | None], TableSchemas]
     """Returns the schemas that a message tells; raises ValueError or KeyError if it is invalid."""
 
+    told_in: Callable[[dict[str, Any]], TableSchemas]
+    """Returns the schemas that the members of a message tell."""
+
     decode: Callable[[bytes | None, bytes | None, TableSchemas], tuple[Event, ...]]
     """Decodes as `Decoder.decode` does, with the schemas told so far, and adds those that the message tells."""
 

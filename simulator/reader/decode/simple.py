@@ -64,13 +64,13 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
 def decode_told(key: bytes | None, value: bytes | None, known: TableSchemas) -> tuple[Event, ...]:
     """Decode with the table schemas that are known, and add those that the message tells."""
     message = _message(value)
-    known |= {**_told(message), **known}  # as TiCDC's memoryTableInfoProvider.Write does, the first one stays
+    known |= {**told_in(message), **known}  # as TiCDC's memoryTableInfoProvider.Write does, the first one stays
     return _events(message, known)
 
 
 def told(key: bytes | None, value: bytes | None) -> TableSchemas:
     """Return the table schemas that a statement or BOOTSTRAP tells."""
-    return _told(_message(value))
+    return told_in(_message(value))
 
 
 def _message(value: bytes | None) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _message(value: bytes | None) -> dict[str, Any]:
     return simple_avro.read(content) if simple_avro.looks_like(content) else parse(content)
 
 
-def _told(message: dict[str, Any]) -> TableSchemas:
+def told_in(message: dict[str, Any]) -> TableSchemas:
     schemas = [members(message[name]) for name in ("preTableSchema", "tableSchema") if name in message]
     return {(text(each["schema"]), text(each["table"]), int(each["version"])): _columns(each) for each in schemas}
 
@@ -257,5 +257,5 @@ DECODER = Decoder(
     "Simple (an object with version and buildTs, or Avro that begins with 0x16)",
     comparable,
     COLUMNS,
-    SchemaMemory(may_tell, told, decode_told),
+    SchemaMemory(may_tell, told, told_in, decode_told),
 )

@@ -21,6 +21,7 @@ from simulator.reader.contract.stream_spec import (
 )
 from simulator.reader.contract.told_tables import told_tables
 from simulator.reader.decode import DECODERS, is_sequential, schema_memory
+from simulator.reader.decode.message_bytes import parse
 from simulator.reader.decode.row_images import ImagesOfReleases
 from simulator.reader.events import TableSchemas
 from simulator.reader.partitions import StreamPartition, partitions, storage_partitions
@@ -264,7 +265,7 @@ def _told_by_renames(truth: Truth, protocol: str) -> Mapping[str, TableSchemas]:
     for each in truth.statements if memory is not None else ():
         if each.is_sent:
             assert memory is not None
-            told = memory.told(None, each.value.encode("utf-8", "surrogateescape"))
+            told = memory.told_in(parse(each.value.encode("utf-8", "surrogateescape"), "surrogateescape"))
             if reading.is_rename(StreamStatement(*each.statement, None, each.modes), told):
                 found.setdefault(each.topic, {}).update(told)
     return found
