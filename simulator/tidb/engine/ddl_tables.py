@@ -193,23 +193,20 @@ PARTITION_SPECS = (
 
 def with_partitions_of(stored: StoredTable, after: Table, specs: Iterable[syntax.Spec]) -> StoredTable:
     """Return a table after ALTER TABLE with one of PARTITION_SPECS. Raises SqlError."""
-    for spec in specs:
-        match spec:
-            case syntax.PartitionAction(verb="TRUNCATE"):
-                emptied, parts = ordinals_of(stored.table, spec.names), enumerate(stored.partitions)
-                partitions = tuple(TableRows() if place in emptied else rows for place, rows in parts)
-                return _with_unpartitioned(replace(stored, table=after, partitions=partitions))
-            case syntax.PartitionAction():
-                return _repartitioned(stored, after, ordinals_of(stored.table, spec.names), dropped=True)
-            case syntax.ReorganizePartition():
-                return _repartitioned(stored, after, ordinals_of(stored.table, spec.names))
-            case syntax.CoalescePartition() | syntax.PartitionBy() | syntax.RemovePartitioning():
-                return _repartitioned(stored, after, ordinals_of(stored.table))
-            case syntax.AddPartitions():
-                rule = stored.table.partitioning
-                moves = rule is not None and rule.kind in ("hash", "key")
-                return _repartitioned(stored, after, ordinals_of(stored.table) if moves else set())
-    return replace(stored, table=after)
+    match next(spec for spec in specs if isinstance(spec, PARTITION_SPECS)):
+        case syntax.PartitionAction("TRUNCATE", names):
+            emptied, parts = ordinals_of(stored.table, names), enumerate(stored.partitions)
+            partitions = tuple(TableRows() if place in emptied else rows for place, rows in parts)
+            return _with_unpartitioned(replace(stored, table=after, partitions=partitions))
+        case syntax.PartitionAction(_, names):
+            return _repartitioned(stored, after, ordinals_of(stored.table, names), dropped=True)
+        case syntax.ReorganizePartition(names):
+            return _repartitioned(stored, after, ordinals_of(stored.table, names))
+        case syntax.AddPartitions():
+            rule = stored.table.partitioning
+            moves = rule is not None and rule.kind in ("hash", "key")
+            return _repartitioned(stored, after, ordinals_of(stored.table) if moves else set())
+    return _repartitioned(stored, after, ordinals_of(stored.table))
 
 
 def ordinals_of(table: Table, names: Sequence[str] = ()) -> set[int]:

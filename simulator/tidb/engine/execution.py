@@ -34,7 +34,7 @@ from simulator.tidb.engine.ddl import ddl_session, execute_ddl, execute_on_local
 from simulator.tidb.engine.names import past_of_session
 from simulator.tidb.engine.queries import run_query
 from simulator.tidb.engine.session import Session
-from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute, system_variable_set
+from simulator.tidb.engine.session_statements import STATEMENTS, resolve_execute, system_variable_set
 from simulator.tidb.engine.settings import SqlSession
 from simulator.tidb.engine.writes.insert import insert
 from simulator.tidb.engine.writes.load_data import load_data
@@ -111,7 +111,7 @@ def _execute(session: Session, statement: AnyStatement) -> Outcome:
         return _query(session, statement)
     if isinstance(statement, syntax.Statement):
         return _execute_ddl(session, statement)
-    return execute_in_session(statement, session)
+    return STATEMENTS[type(statement)](statement, session)
 
 
 def _change_rows(session: Session, statement: syntax.RowStatement | LoadFile) -> StatementOutcome:

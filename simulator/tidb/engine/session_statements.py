@@ -133,11 +133,6 @@ def _prepared(settings: SqlSession, name: str) -> PreparedStatement:
 Outcome = StatementOutcome | FailedStatement
 
 
-def execute_in_session(statement: syntax.SessionStatement, session: Session) -> Outcome:
-    """Execute a statement that neither reads nor writes tables, or shows something. Raises SqlError."""
-    return STATEMENTS[type(statement)](statement, session)
-
-
 # -- transactions ------------------------------------------------------------------------------------------------------
 
 
@@ -335,9 +330,7 @@ def _warn_of_noop(settings: SqlSession, feature: str, warnings: list[str]) -> No
 def _is_clipped(name: str, value: str) -> bool:
     """Return whether a number is outside of the bounds of its variable, which takes the nearest one."""
     variable = VARIABLES.get(name)
-    if variable is None or variable.type != "number" or len(variable.accepted) != 2:
+    if variable is None or variable.type != "number":
         return False
-    try:
-        return not int(variable.accepted[0]) <= int(value) <= int(variable.accepted[1])
-    except ValueError:
-        return False
+    least, most = map(int, variable.accepted)
+    return not least <= int(value) <= most

@@ -67,7 +67,7 @@ def _of(
 
 
 def _in_charset(evaluate: Evaluate, charset: str) -> Expression:
-    return Expression(evaluate, "string", CHARSETS[charset][0], 2, is_binary=charset == "binary")
+    return Expression(evaluate, "string", CHARSETS[charset][0], 2)
 
 
 def _char(*values: Expression) -> Expression:

@@ -27,7 +27,7 @@ from simulator.tidb.expressions.expression import (
     string,
 )
 from simulator.tidb.functions import texts
-from simulator.tidb.functions.texts import bytes_as_text, encode_text, like_matcher, regexp_like
+from simulator.tidb.functions.texts import bytes_as_text, like_matcher, regexp_like
 
 TextFunction = Callable[[str], str]
 
@@ -152,7 +152,7 @@ def as_bytes(value: Expression) -> Evaluate:
     """Return the bytes of a value's text in its charset, one character per byte."""
     charset = legacy_charset(value)
     if charset:
-        return apply(lambda text: encode_text(text, charset), value.evaluate)
+        return apply(lambda text: text.encode(charset, "replace").decode("latin-1"), value.evaluate)
     return as_text(value) if value.is_binary else apply(bytes_as_characters, as_text(value))
 
 

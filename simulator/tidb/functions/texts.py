@@ -158,8 +158,6 @@ def as_charset(text: str, charset: str) -> str:
 
     TiDB's latin1 keeps all bytes (tidb pkg/parser/charset/encoding_latin1.go); here it keeps valid UTF-8 only.
     """
-    if charset == "binary":
-        return text
     data = text.encode("latin-1")
     codec = {"utf8mb4": "utf-8", "utf8": "utf-8", "latin1": "utf-8", "gbk": "gbk"}.get(charset, "ascii")
     try:
@@ -176,11 +174,6 @@ def as_charset(text: str, charset: str) -> str:
 def into_charset(text: str, charset: str) -> str:
     """Return CONVERT(text USING charset): unknown characters become `?`; latin1 changes nothing."""
     return text.encode(charset, "replace").decode(charset) if charset in ("gbk", "ascii") else text
-
-
-def encode_text(text: str, charset: str) -> str:
-    """Return the bytes of a text in a charset."""
-    return text.encode(charset, "replace").decode("latin-1")
 
 
 def bit_bytes(number: int, size: int) -> str:
