@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from simulator import releases
 from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.ddl import DdlExplained, ddl_as_dict, ddl_lines, explain_statements, statements_lines
-from simulator.explain.table import catalog_from_files, explain_table, table_as_dict, table_lines
+from simulator.explain.table import catalog_from_files, explain_table, table_lines
 from simulator.files import parse_json, read_text
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed, load_file
@@ -64,7 +65,7 @@ def table(name: str, options: dict[str, Any]) -> None:
     check_tables(changefeed_rules(changefeed, release), catalog.tables.values())
     explained = explain_table(_table(catalog, name, options["database"]), changefeed, release)
     if options["as_json"]:
-        show_json(table_as_dict(explained))
+        show_json(asdict(explained))
     else:
         show_lines(table_lines(explained))
 

@@ -31,7 +31,7 @@ from simulator.engines.spark.frames import Batches, ListAccumulator, SharedValue
 from simulator.engines.spark.key_order import OrderedRows, RowOrder, claimed, in_order, key_order, tell_all
 from simulator.engines.tasks import TaskReport, TaskSpec
 from simulator.engines.tasks.barriers import BarrierServer
-from simulator.engines.tasks.bootstraps import TABLE_ROWS, merged_rows, sends_bootstraps, table_rows
+from simulator.engines.tasks.bootstraps import TABLE_ROWS, sends_bootstraps, summed, table_rows
 from simulator.engines.tasks.messages import FIRST_ROWS, first_rows, with_schemas
 from simulator.engines.tasks.progress import report_reading
 from simulator.engines.tasks.send import SendingTask, send
@@ -110,7 +110,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
             spec = with_schemas(spec, [_counted(ordered, found_rows, first_rows, FIRST_ROWS)])
         if sends_bootstraps(spec):
             found = _counted(ordered, found_rows, partial(table_rows, since=spec.since), TABLE_ROWS)
-            spec = replace(spec, table_rows=merged_rows([found]))
+            spec = replace(spec, table_rows=summed(pa.Table.from_batches([found])))
         if reported.value:
             _refuse_duplicates(spark, work, reported.value)
             reported.value = []

@@ -8,7 +8,7 @@ change no schema are skipped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError, UserError
 from simulator.releases import V8_5, Release
@@ -287,10 +287,6 @@ def _handle(table: Table) -> str:
 def _rule(number: int | None, rule: DispatchRule) -> str:
     matcher = ", ".join(rule.matcher)
     return f"{matcher} (TiCDC's own)" if number is None else f"{matcher} (sink.dispatchers[{number + 1}])"
-
-
-def table_as_dict(explained: TableExplained) -> dict[str, object]:
-    return asdict(explained)
 
 
 def table_lines(explained: TableExplained) -> Iterator[str]:

@@ -133,7 +133,9 @@ class InjectedFaults:
 
     def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[EventGroup]:
         """Yield the groups of ordered events between two barriers."""
-        yield from self._parts(self._through(events))
+        yield from self._parts(
+            piece for batch in events for one in _split_by_kind(batch) for piece in self._inject(one)
+        )
 
     def end_early(self, commit_ts: int) -> bool:
         """End the run at a commit-ts: drop later faults, and return whether its watermark is still to be sent."""
@@ -162,11 +164,6 @@ class InjectedFaults:
         self.injections += (Injection(at_ms, self.records) for at_ms in self._begun_at[len(self.injections) : count])
 
     # -- events ---------------------------------------------------------------------------------------------------
-
-    def _through(self, batches: Iterable[pa.RecordBatch]) -> Iterator[_OutgoingPiece]:
-        for batch in batches:
-            for events in _split_by_kind(batch):
-                yield from self._inject(events)
 
     def _inject(self, events: pa.RecordBatch) -> Iterator[_OutgoingPiece]:
         """Yield events of one kind after the faults that begin before them."""

@@ -124,7 +124,7 @@ class Feed:
         """Whether the run is complete; False while it goes on, and after a stop request."""
 
         self._bootstraps = Bootstraps()
-        self._epochs = (self._with_bootstraps(epoch) for epoch in epochs)
+        self._epochs = (replace(each, spec=replace(each.spec, told=self._bootstraps.told)) for each in epochs)
         self._epoch = next(self._epochs)
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
         self.stop_request, self._clock, self._reporter = (
@@ -136,9 +136,6 @@ class Feed:
         self._due: ScheduledWindow | None = None
         self._handed_out = 0.0
         self._send_control_events()
-
-    def _with_bootstraps(self, epoch: SchemaEpoch) -> SchemaEpoch:
-        return replace(epoch, spec=replace(epoch.spec, told=self._bootstraps.told))
 
     def next(self) -> Window | None:
         """Return the next window when it is due; None if the run is over, or after a stop request."""

@@ -102,7 +102,7 @@ def of_messages(
     times = [
         max(since, tso.physical(message.commit_ts))
         for since, message in zip(earliest, messages, strict=True)
-        if _has_events(message, read)
+        if any(isinstance(event, RowEvent | DdlEvent) for event in read(message))
     ]
     return SentEvents(_sent(messages, read, earliest), times)
 
@@ -169,10 +169,6 @@ def _sent_event(event: RowEvent | DdlEvent, since: int) -> SentEvent:
     order = event.commit_ts if event.commit_ts is not None else tso.compose(at_ms)
     name = f"{event.schema}.{event.table}" if event.table else event.schema
     return SentEvent(max(since, at_ms), order, name, kind(event).lower(), describe(event))
-
-
-def _has_events(message: Message, read: Read) -> bool:
-    return any(isinstance(event, RowEvent | DdlEvent) for event in read(message))
 
 
 def _in_wanted_order(expected: Sequence[str], events: Sequence[SentEvent]) -> list[str]:

@@ -69,7 +69,8 @@ def following(times: Ints, order: Precedence, last: Ints) -> Ints:
     """Return the times with changes moved later, up to the `last` one of each, so that all follow those that they have to."""
     times, missing = times.copy(), _count(order.then.rows, len(times))
     waiting = _count(order.first.groups, order.groups)
-    of_row, of_group = _Neighbours.of(order.first, len(times)), _Neighbours.of(_turned(order.then), order.groups)
+    turned = Edges(order.then.groups, order.then.rows)
+    of_row, of_group = _Neighbours.of(order.first, len(times)), _Neighbours.of(turned, order.groups)
     behind = np.full(order.groups, LEAST)
 
     def completed_by(ready: Ints) -> Ints:
@@ -147,10 +148,6 @@ class _Neighbours:
         counts = self.starts[lefts + 1] - self.starts[lefts]
         firsts = np.repeat(self.starts[lefts] - np.append(0, np.cumsum(counts))[:-1], counts)
         return np.repeat(lefts, counts), self.rights[firsts + np.arange(counts.sum())]
-
-
-def _turned(edges: Edges) -> Edges:
-    return Edges(edges.groups, edges.rows)
 
 
 def _count(values: Ints, size: int) -> Ints:

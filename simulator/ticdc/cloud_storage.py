@@ -238,11 +238,6 @@ def date_text(separator: str, physical_ms: int) -> str:
     return datetime.fromtimestamp(physical_ms / 1000, UTC).strftime(DATE_FORMATS[separator])
 
 
-def checkpoint_text(ts: int) -> bytes:
-    """Return the content of `metadata`."""
-    return b'{"checkpoint-ts":%d}' % ts
-
-
 def schema_events(events: Iterable[DdlEvent], storage: Storage, release: Release) -> Iterator[DdlEvent]:
     """Yield the events that have files, and one without a statement for the other table of EXCHANGE PARTITION.
 

@@ -111,14 +111,9 @@ def changed_key_columns(
 def _differ(table: Table, name: str, before: Texts, after: Texts, rule: SplitRule) -> Mask:
     kind = next(family(column.type) for column in table.columns if column.name == name)
     old, new = (side[name].cast(pa.binary()) for side in (before, after))
-    if null_is_text(kind, rule):
+    if rule.release.split_by_text and kind in ("string", "text"):  # only these columns can hold the text `null`
         old, new = (pc.fill_null(cells, NULL) for cells in (old, new))
     return ~row_image.same(old, new)
-
-
-def null_is_text(family: str, rule: SplitRule) -> bool:
-    """Return whether NULL equals the text `null` in a column; only text columns can hold it."""
-    return rule.release.split_by_text and family in ("string", "text")
 
 
 def operation_order(rule: SplitRule, distinguishes_updates: bool) -> dict[str, int]:

@@ -40,15 +40,11 @@ def table_rows(changes: pa.RecordBatch, since: int = 0) -> pa.RecordBatch:
     commit_ts = changes["commit_ts"]
     tick = pc.divide(pc.shift_right(commit_ts, LOGICAL_BITS), TICK_MS)
     counted = pa.table({"tick": tick, "table": changes["table"], "first": commit_ts, "last": commit_ts})
-    return _summed(counted.append_column("rows", pa.repeat(pa.scalar(1, pa.int64()), counted.num_rows)))
+    return summed(counted.append_column("rows", pa.repeat(pa.scalar(1, pa.int64()), counted.num_rows)))
 
 
-def merged_rows(parts: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return TABLE_ROWS of all from those of parts."""
-    return _summed(pa.Table.from_batches(parts, TABLE_ROWS))
-
-
-def _summed(rows: pa.Table) -> pa.RecordBatch:
+def summed(rows: pa.Table) -> pa.RecordBatch:
+    """Return TABLE_ROWS from those of several parts."""
     found = rows.group_by(["tick", "table"]).aggregate([("first", "min"), ("last", "max"), ("rows", "sum")])
     found = found.rename_columns(["tick", "table", "first", "last", "rows"]).select(TABLE_ROWS.names).cast(TABLE_ROWS)
     return pa.RecordBatch.from_arrays([column.combine_chunks() for column in found.columns], schema=TABLE_ROWS)

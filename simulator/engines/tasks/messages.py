@@ -38,7 +38,7 @@ from simulator.sinks import SINKS
 from simulator.sinks.records import Records, part, take
 from simulator.sources.snapshots.pieces import PhysicalTable
 from simulator.ticdc.changefeed import Storage
-from simulator.ticdc.cloud_storage import METADATA, checkpoint_text, schema_event_file
+from simulator.ticdc.cloud_storage import METADATA, schema_event_file
 from simulator.ticdc.codecs import (
     CODECS,
     CodecOptions,
@@ -256,7 +256,7 @@ def _described_id(table: PhysicalTable, release: Release) -> int:
 def _storage_file(storage: Storage, statement: DdlEvent | None, ts: int, release: Release) -> KeyValue:
     """Return path and content of a statement's schema file, or of the checkpoint."""
     if statement is None:
-        return METADATA.encode(), checkpoint_text(ts)
+        return METADATA.encode(), b'{"checkpoint-ts":%d}' % ts
     path, text = schema_event_file(statement, storage, release)
     return path.encode("utf-8", "surrogateescape"), text
 

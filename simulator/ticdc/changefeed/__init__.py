@@ -201,7 +201,8 @@ def _changefeed(settings: ChangefeedSettings) -> Changefeed:
     force_replicate = bool(settings.file_value("(top level)", "force-replicate"))
     stored = storage.storage(settings) if storage.is_storage(settings) else None
     topic = storage.TOPIC if stored else kafka.topic(settings)
-    kafka_settings = storage.workers_as_kafka(stored) if stored else kafka.kafka(settings)
+    # workers are the partitions of a topic
+    kafka_settings = Kafka((), partition_num=stored.worker_count) if stored else kafka.kafka(settings)
     codec, dispatch_rules = encoder.encoder_options(settings, force_replicate), _dispatch_rules(settings)
     filter_rules, ignored = settings.file_value("filter", "rules"), settings.file_value("filter", "ignore-txn-start-ts")
     ignored_ts = tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else ()

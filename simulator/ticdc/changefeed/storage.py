@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from simulator.errors import ChangefeedError
 from simulator.ticdc.changefeed import toml_file
-from simulator.ticdc.changefeed.kafka import Kafka
 from simulator.ticdc.changefeed.keys import DATABASE, STORAGE, STORAGE_SCHEMES
 from simulator.ticdc.changefeed.sink_uri import ChangefeedSettings
 from simulator.ticdc.codecs.codec_options import CsvOptions
@@ -112,11 +111,6 @@ def _check_spool(settings: ChangefeedSettings) -> None:
         raise invalid(f"invalid spool-disk-quota {quota}, it must be greater than 0", settings)
     if directory and not directory.startswith("/"):
         raise invalid(f'invalid spool-base-dir "{directory}", it must be an absolute path', settings)
-
-
-def workers_as_kafka(storage: Storage) -> Kafka:
-    """Return the workers as the partitions of a topic."""
-    return Kafka(brokers=(), partition_num=storage.worker_count)
 
 
 LONG_DELIMITERS = {

@@ -173,7 +173,7 @@ def _ignores(rule: EventRule, type: str, query: str, release: Release) -> bool:
     except ValueError as error:
         raise DdlError(str(error)) from error
     named = {type, ALL_DDL}
-    if not release.event_type_from_sql and alters_table(type):
+    if not release.event_type_from_sql and type not in NOT_ALTERING:
         named.add(ALTER_TABLE)
     return bool(named & rule.types) or bool(query and rule.sql and rule.sql.matches(query))
 
@@ -272,11 +272,6 @@ NEVER_SENT = frozenset(
 """Types in TiCDC's list that no statement has."""
 
 TYPES = frozenset(OF_ACTIONS.values()) | COMPATIBLE | NEVER_SENT
-
-
-def alters_table(type: str) -> bool:
-    """Return whether an action's event type is also covered by `alter table`."""
-    return type not in NOT_ALTERING
 
 
 def normalize_name(name: str, release: Release) -> str:

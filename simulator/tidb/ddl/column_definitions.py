@@ -89,7 +89,8 @@ def check_definition(
         raise tidb_error("ddl:1171")
     if default is NULL and (definition.null is False or definition.auto_increment):
         raise tidb_error("types:1067", definition.name)
-    check_digits(definition)
+    if TYPES[definition.type.name].family in ("time", "datetime") and definition.type.decimal > 6:
+        raise tidb_error("types:1426", definition.type.decimal, definition.name, 6)
 
 
 NULL = "NULL"
@@ -114,11 +115,6 @@ def check_options(definition: syntax.ColumnDefinition, column: Column, session: 
         elif option.kind == "comment" and session.is_strict and len(option.text.encode()) > MAX_COMMENT_BYTES:
             raise tidb_error("ddl:1629", definition.name.lower())
     return default
-
-
-def check_digits(definition: syntax.ColumnDefinition) -> None:
-    if TYPES[definition.type.name].family in ("time", "datetime") and definition.type.decimal > 6:
-        raise tidb_error("types:1426", definition.type.decimal, definition.name, 6)
 
 
 def check_members(definition: syntax.ColumnDefinition, type: ColumnType) -> None:

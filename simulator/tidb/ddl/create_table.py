@@ -134,7 +134,8 @@ def build_new_table(
     check_columns(definition, charset, session)
     check_keys(definition, charset, database.name, session)
     check_options(definition, session)
-    check_same_names(definition)
+    if name := first_repeated(column.name for column in definition.columns):
+        raise tidb_error("schema:1060", name)
     definitions = definition.partitioning.definitions if definition.partitioning else ()
     check_placement_policy(
         catalog, [*definition.options, *(option for definition in definitions for option in definition.options)]
@@ -314,11 +315,6 @@ def check_limits(definition: syntax.CreateTable, table: Table) -> None:
     if len(table.indexes) > MAX_KEYS:
         raise tidb_error("ddl:1069", MAX_KEYS)
     check_visible_primary(table)
-
-
-def check_same_names(definition: syntax.CreateTable) -> None:
-    if name := first_repeated(column.name for column in definition.columns):
-        raise tidb_error("schema:1060", name)
 
 
 def check_auto_random(definition: syntax.CreateTable, handle: syntax.KeyDefinition | None) -> None:

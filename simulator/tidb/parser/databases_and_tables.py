@@ -55,12 +55,12 @@ def parse_create_table(cursor: Cursor) -> syntax.CreateTable:
         table = syntax.CreateTable(*name, (), (), (), at=start.start, like=like, source_at=token.start)
     else:
         table = parse_table_body(cursor, name, start.start)
-    on_commit_delete = parse_on_commit(cursor)
+    deletes = cursor.one_of("DELETE ROWS", "PRESERVE ROWS") == "DELETE ROWS" if cursor.accept("ON COMMIT") else None
     if not cursor.at_end():
         fail_after_table(cursor, table)
-    if (on_commit_delete is None) is (temporary == "global"):
+    if (deletes is None) is (temporary == "global"):
         cursor.fail("GLOBAL TEMPORARY and ON COMMIT go together; accepted: both or none", start)
-    return replace(table, temporary=temporary, if_not_exists=if_not_exists, on_commit_delete=on_commit_delete)
+    return replace(table, temporary=temporary, if_not_exists=if_not_exists, on_commit_delete=deletes)
 
 
 def parse_temporary(cursor: Cursor) -> str:
@@ -126,11 +126,6 @@ def parse_source_query(cursor: Cursor) -> tuple[str, syntax.EmbeddedQuery | None
     on_duplicate = next((word for word in ("IGNORE", "REPLACE") if cursor.accept(word)), "")
     cursor.accept("AS")
     return on_duplicate, parse_query(cursor) if cursor.word() in QUERIES else None
-
-
-def parse_on_commit(cursor: Cursor) -> bool | None:
-    """Parse an optional ON COMMIT, and return whether it deletes the rows."""
-    return cursor.one_of("DELETE ROWS", "PRESERVE ROWS") == "DELETE ROWS" if cursor.accept("ON COMMIT") else None
 
 
 def fail_after_table(cursor: Cursor, table: syntax.CreateTable) -> None:

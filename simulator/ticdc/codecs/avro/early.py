@@ -133,16 +133,16 @@ def type_schema(type: ColumnType, release: Release) -> bytes:
             return b'"long"'
         case "integer":
             wide = type.name == "bigint"
-            return number if wide and type.unsigned else quoted("long" if wide or _is_unsigned_int(type) else "int")
+            return (
+                number
+                if wide and type.unsigned
+                else quoted("long" if wide or type.name == "int" and type.unsigned else "int")
+            )
         case "text" if not nullable:
             return b'"bytes"'
         case "string" | "text" if nullable and types.is_binary(type):
             return b'"bytes"'
     return b'"string"'
-
-
-def _is_unsigned_int(type: ColumnType) -> bool:
-    return type.name == "int" and type.unsigned
 
 
 def _check_names(table: Table, columns: Sequence[Column]) -> None:

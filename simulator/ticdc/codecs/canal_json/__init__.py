@@ -259,7 +259,9 @@ def reject_unsigned_nulls(rows: RowChanges) -> None:
     Source: tiflow v5.4.0: cdc/sink/codec/canal.go getJavaSQLType.
     """
     columns = table_info.visible_columns(rows.table)
-    unsigned = [place for place, column in enumerate(columns) if _is_unsigned_integer(column.type)]
+    unsigned = [
+        place for place, column in enumerate(columns) if column.type.unsigned and types.family(column.type) == "integer"
+    ]
     for images in (rows.before, rows.after):
         image = split(images.drop_null(), len(columns))
         for place in unsigned:
@@ -286,10 +288,6 @@ def reject_selection(rows: RowChanges, options: CodecOptions, release: Release) 
             f"{key_text(rows, int(updates[0]))}; TiCDC {release.name} crashes on column-selectors together with "
             "only-output-updated-columns in canal-json: leave one of them out"
         )
-
-
-def _is_unsigned_integer(type: ColumnType) -> bool:
-    return type.unsigned and types.family(type) == "integer"
 
 
 def _first(images: pa.Array, odd: pa.Array) -> int:
