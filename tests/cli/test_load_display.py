@@ -98,6 +98,9 @@ def test_the_live_line_says_how_it_goes() -> None:
     at_first = replace(at_once, target_rate=None)
     assert display.line(at_first, None, "jsonl").startswith("as fast as possible, 5 rows/s")
     assert display.line(at_first, None, "jsonl", "", "1000").startswith("asked 1000, reached 5 rows/s")
+    assert display.line(at_once, None, "files", "", "1000", False).startswith(
+        "rate 1000 in simulated time, written as fast as possible, 5 rows/s"
+    )
     late = LoadStatus(5, 100, 5.0, 100.0, 10.0, 31.24, 0, 0.0, 0)
     silent = display.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
     assert "31.2 s behind" in silent and silent.endswith("since 12:00:00") and "kafka-python" not in silent

@@ -305,6 +305,7 @@ class LoadRun:
             request.duration,
             request.options["consumer_group"],
             "message" if request.changefeed.storage is None else "file",
+            not request.options["fixtures"],
         )
 
     def _driver(self) -> str:

@@ -135,13 +135,19 @@ NOTICED = 1.0
 """Seconds of delay that are shown."""
 
 
-def line(now: LoadStatus, lag: int | None, driver: str, silent: str = "", rate: str = MAX) -> str:
-    """Return the line of progress. The rate that was given stands for the one that is asked of the first window."""
-    asked = (
-        rate if now.target_rate is None and rate != MAX else f"{now.target_rate:,.0f} rows/s" if now.target_rate else ""
-    )
+def line(
+    now: LoadStatus, lag: int | None, driver: str, silent: str = "", rate: str = MAX, is_paced: bool = True
+) -> str:
+    """Return the line of progress. `rate` is the one that was given, to which files are not paced."""
+    asked = "as fast as possible,"
+    if now.target_rate:
+        asked = f"asked {now.target_rate:,.0f} rows/s, reached"
+    elif rate != MAX and not is_paced:
+        asked = f"rate {rate} in simulated time, written as fast as possible,"
+    elif rate != MAX and now.target_rate is None:
+        asked = f"asked {rate}, reached"
     parts = [
-        f"{f'asked {asked}, reached' if asked else 'as fast as possible,'} {now.rows_per_second:,.0f} rows/s",
+        f"{asked} {now.rows_per_second:,.0f} rows/s",
         counted(now.rows, "row"),
         f"{sized(now.bytes)}, {sized(now.bytes_per_second)}/s",
         f"in flight {sized(now.in_flight)}",
@@ -173,8 +179,8 @@ class LoadProgressLine:
 
     def line(self) -> str:
         lag = self.monitor.lag
-        setup = self.monitor.setup
-        return line(self.monitor.now(), None if lag is None else lag.lag, setup.driver, self._silent, setup.rate)
+        setup, commits = self.monitor.setup, None if lag is None else lag.lag
+        return line(self.monitor.now(), commits, setup.driver, self._silent, setup.rate, setup.is_paced)
 
     @contextmanager
     def following(self) -> Iterator[None]:

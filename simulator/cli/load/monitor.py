@@ -72,6 +72,9 @@ class Setup:
     unit: str = "message"
     """What the rows are in: messages, or files."""
 
+    is_paced: bool = True
+    """Whether a numeric rate holds in real time; it is of simulated time alone where fixtures are written."""
+
 
 @dataclass
 class LoadMonitor:
