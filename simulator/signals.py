@@ -16,6 +16,9 @@ from types import FrameType
 PATIENCE = 10.0
 """Seconds after a signal in which further signals are ignored, while the process cleans up."""
 
+TOGETHER = 0.5
+"""Seconds in which a signal that comes again is the same one: `timeout` sends it to a process, and then to its group."""
+
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "stopped by SIGTERM", signal.SIGHUP: "stopped by SIGHUP"}
 
 
@@ -64,12 +67,14 @@ class StopRequest:
 @contextmanager
 def stop_gracefully() -> Iterator[StopRequest]:
     """Turn the first signal into a stop request; the second one raises Stopped."""
-    asked = StopRequest()
+    asked, since = StopRequest(), 0.0
 
     def ask(number: int, frame: FrameType | None) -> None:
-        if asked.number:
+        nonlocal since
+        if not asked.number:
+            asked.number, since = number, time.monotonic()
+        elif number != asked.number or time.monotonic() - since > TOGETHER:
             raise Stopped(number)
-        asked.number = number
 
     with _handled(ask):
         yield asked

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.cut_short import held
 from support.playing import play, said, state
-from support.processes import errors, started, wait_until
+from support.processes import children, end_within, errors, started, wait_until
 
 from simulator.reader.decode import RowEvent, Watermark, decode
 from simulator.reader.records import Record, read_records
@@ -229,6 +229,23 @@ def test_fixtures_are_there_behind_one_signal_but_not_two(first: str, signals: t
     lost = [] if signals else ["no fixtures were written", "no truth was written"]
     assert json.loads(Path("s.json").read_text())["lost"] == lost
     assert process.returncode == (130 if signals else 143)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hard", [False, True], ids=["stopped", "killed"])
+def test_spark_outlives_a_signal_to_the_whole_group_and_not_its_driver(plan: Path, hard: bool) -> None:
+    """`timeout` sends SIGTERM to the process and to its group: Java goes on until the fixtures are put away."""
+    arguments = ("load", "plan.toml", "--master", "local[2]", "--fixtures", "left/out")
+    with started(*arguments) as process:
+        wait_until(process, lambda: sum(path.stat().st_size for path in Path("left").rglob("*.jsonl")) > 50_000)
+        java = children(process.pid, "java")
+        os.killpg(process.pid, signal.SIGKILL if hard else signal.SIGTERM)
+        if not hard:
+            process.send_signal(signal.SIGTERM)
+            assert errors(process)[-1] == "ticdc-sim: stopped by SIGTERM"
+    assert process.wait(60) == (-signal.SIGKILL if hard else 143)
+    assert java and end_within(60, java)
+    assert ("out" in left()) is not hard
 
 
 @pytest.mark.slow

@@ -245,3 +245,11 @@ def test_a_run_whose_python_processes_are_killed_says_what_each_partition_has(
     assert said[0] == "each partition has at least every event below this commit-ts:"
     assert said[-1] == f"ticdc-sim: a Python process of Spark was killed, or crashed: {KILLED}"
     require_true(said[1:-1], kafka, topic, whole)
+
+
+def test_a_spark_that_takes_no_process_group_starts_java_itself(on_spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    internals, started = on_spark.internals, list[object]()
+    monkeypatch.setattr(internals.SparkContext, "_gateway", None)
+    monkeypatch.setattr(internals.java_gateway, "launch_gateway", lambda conf: started.append(conf))
+    internals.start_java({})
+    assert started == []

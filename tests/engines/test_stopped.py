@@ -295,6 +295,20 @@ def test_a_second_signal_changes_nothing_while_the_first_one_is_followed() -> No
 
 
 @pytest.mark.usefixtures("heard")
+def test_a_signal_that_comes_twice_at_once_is_one_request_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `timeout` sends it: to the process, and to its group."""
+    with signals.stop_gracefully() as asked:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        assert asked.number == signal.SIGTERM
+        with pytest.raises(signals.Stopped, match="^interrupted$"):
+            signal.raise_signal(signal.SIGINT)
+        monkeypatch.setattr(signals, "TOGETHER", 0.0)
+        with pytest.raises(signals.Stopped, match="^stopped by SIGTERM$"):
+            signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("heard")
 def test_a_signal_while_a_module_is_imported_ends_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

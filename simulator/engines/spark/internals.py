@@ -5,12 +5,15 @@ Each fallback gives the same messages, and takes longer or tells less.
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.sql import DataFrame, SparkSession
 
 BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -45,6 +48,28 @@ def slots(context: SparkContext) -> int:
     if _has(ask):
         return found[0]
     return 1 if context.getConf().contains("spark.default.parallelism") else int(context.defaultParallelism)
+
+
+STARTING = threading.Lock()
+
+
+def start_java(settings: Mapping[str, str]) -> None:
+    """Start Spark's Java, unless it runs, in a process group of its own: a signal to the group of this process, as
+    `timeout` sends it, must not end it before its work is put away. It ends with this process, as it reads its pipe.
+
+    Where Spark lacks what this needs, it starts Java itself, in the same group.
+    """
+    with STARTING:
+        if getattr(SparkContext, "_gateway", None) is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+            return
+        try:
+            launch: Any = java_gateway.launch_gateway
+            begin = SparkContext._ensure_initialized
+            signature(launch).bind(None, {})
+            signature(begin).bind(gateway=None)
+        except (AttributeError, TypeError):
+            return
+        begin(gateway=launch(SparkConf().setAll(list(settings.items())), {"process_group": 0}))
 
 
 def java_process() -> subprocess.Popen[bytes] | None:

@@ -86,14 +86,16 @@ def session(
     java = find_java("Spark")
     _choose_python(master)
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", LAUNCHER_OPTIONS)
-    builder = SparkSession.builder.master(master).appName("ticdc-sim")
+    names = {"spark.master": master, "spark.app.name": "ticdc-sim"}
     beside = {"spark.jars": ",".join(str(jar.resolve()) for jar in jars)} if jars else {}
-    settings = _settings(master, input_bytes, reads, java)
-    for key, value in (settings | beside | (ONCE if sends else {})).items():
+    settings = names | _settings(master, input_bytes, reads, java) | beside | (ONCE if sends else {})
+    builder = SparkSession.builder
+    for key, value in settings.items():
         builder = builder.config(key, value)
     is_running = internals.active_context() is not None
     with signals.defer_signals(), _stderr_aside() as log:
         try:
+            internals.start_java(settings)
             spark = builder.getOrCreate()
         except Exception as error:
             if (how := java_death(0.0 if hasattr(error, "java_exception") else DEATH_WITHIN)) is not None:
