@@ -179,8 +179,8 @@ class TiCDCServer:
         if self._data is not None:
             self._data.keep_changefeeds(self.changefeeds.kept())
 
-    def _delivered(self) -> bool:
-        """Return whether everything has been sent; tell if that is new."""
+    def _delivered(self) -> None:
+        """Tell whether everything has been sent, if that is new."""
         failure = self.changefeeds.failure
         if self._tell is not None and (failure is not None) is not self._told:
             self._told = failure is not None
@@ -192,7 +192,6 @@ class TiCDCServer:
                 self._tell(f"the changefeed has stopped, and commits are refused: {failure}")
         if failure is None and self._after_delivery is not None:
             self._after_delivery()
-        return failure is None
 
     def _call(self, call: SimulatorCall) -> None:
         """Execute a command of the simulator. Raises SqlError."""

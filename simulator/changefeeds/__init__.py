@@ -214,7 +214,7 @@ class Changefeeds:
 
     # -- opening -------------------------------------------------------------------------------------------------------
 
-    def adopt(self, stream: ChangefeedStream, checkpoint_ts: int | None = None) -> ServedChangefeed:
+    def adopt(self, stream: ChangefeedStream, checkpoint_ts: int | None) -> None:
         """Take an open changefeed as the default one, for which commits wait while it cannot send. It goes on from a
         checkpoint, or begins with the history."""
         changefeed, live = stream.changefeed, stream.live
@@ -226,7 +226,6 @@ class Changefeeds:
         feed.checkpoint_ts = checkpoint_ts or spec.start_ts
         feed.holds_commits = True
         self._feeds[DEFAULT, DEFAULT] = self._holding = feed
-        return feed
 
     def kept(self) -> Sequence[Mapping[str, Any]]:
         """Return what a later server needs of each changefeed, as JSON."""

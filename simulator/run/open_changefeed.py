@@ -198,8 +198,8 @@ class OpenChangefeed:
             self.position = replace(self.position, state=self.position.state.rolled_back())
         return stopped
 
-    def send_events(self, events: Sequence[Event], now_ms: int, prompt: bool = True) -> int:
-        """Send the events of a statement that a session has executed elsewhere, and return the last commit-ts.
+    def send_events(self, events: Sequence[Event], now_ms: int, prompt: bool = True) -> None:
+        """Send the events of a statement that a session has executed elsewhere.
 
         They commit at `now_ms` or later. Unless `prompt`, their messages may wait for `deliver`. If TiCDC stops at one, `stopped` says so. Raises DeliveryError; then the state is as before.
         """
@@ -212,7 +212,7 @@ class OpenChangefeed:
         if prompt or has_ddl:
             self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
         try:
-            behind, result, last_ms = self._applied(events, now_ms)
+            behind, result = self._applied(events, now_ms)
             self._waiting.append(result)
             self._sent_to.append(behind)
             self._note((position, behind), (result,))
@@ -220,7 +220,6 @@ class OpenChangefeed:
                 self.deliver()
         except ChangefeedStopped as stop:
             self._stop(stop)
-            return tso.compose(stop.behind.now_ms)
         except EncodeError:
             pass  # TiDB has executed it, and `stopped` says so
         except SimulatorError:
@@ -228,33 +227,31 @@ class OpenChangefeed:
             del self._cursors[known[0] :], self._additions[known[1] :]
             del self._waiting[known[2] :], self._sent_to[known[2] + 1 :]
             raise
-        return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
 
     def skip_events(self, events: Sequence[Event], now_ms: int) -> None:
         """Like `send_events`, but send nothing: an earlier changefeed has sent these events."""
         self.deliver()
         try:
-            behind, result, _ = self._applied(events, now_ms)
+            behind, result = self._applied(events, now_ms)
         except ChangefeedStopped as stop:
             behind, result = stop.behind, stop.result
         self._note((self.position, behind), (result,))
         self._resolved_ms = behind.now_ms - 1
 
-    def _applied(self, events: Sequence[Event], now_ms: int) -> tuple[RunPosition, StepResult, int]:
-        """Return the position after events, their result, and the millisecond of the last one. Raises ChangefeedStopped."""
+    def _applied(self, events: Sequence[Event], now_ms: int) -> tuple[RunPosition, StepResult]:
+        """Return the position after events, and their result. Raises ChangefeedStopped."""
         before, stop = with_upstream(self.position, self._context).not_before(now_ms), None
         try:
             behind, result = apply_events(tuple(events), before, self._context, "")
         except ChangefeedStopped as error:
             stop, behind, result = error, error.behind, error.result
-        last_ms = behind.now_ms
         for event in events:
             if isinstance(event, CompletedDdl):
                 behind = replace(behind, catalog=event.after)
         behind = behind.passed(1)
         if stop is not None:
             raise ChangefeedStopped(stop, behind, result)
-        return behind, result, last_ms
+        return behind, result
 
     def _stop(self, stop: ChangefeedStopped) -> None:
         """Send what is before the statement that stops the changefeed, with a last watermark, and nothing from now on."""

@@ -47,7 +47,7 @@ def cast_value(type: ColumnType, column: str, datum: Datum, mode: Mode) -> Cast:
     """Cast a datum to the type of the column with that name."""
     kind = family(type)
     if kind in ("string", "text"):
-        value, problem = strings.cast_string(type, column, datum, mode)
+        value, problem = strings.cast_string(type, column, datum)
         return (value.decode("latin-1").encode() if is_binary(type) else value), problem
     text, problem = _cast(type, kind, datum, mode)
     if problem is TRUNCATED and kind not in ("enum", "set"):

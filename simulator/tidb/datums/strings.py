@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from simulator.columns.cells import escaped, unescaped
 from simulator.tidb.collations import sort_keys
-from simulator.tidb.datums import TRUNCATED, CastProblem, Datum, Mode, datum_text, float_value, other_problem, too_long
+from simulator.tidb.datums import TRUNCATED, CastProblem, Datum, datum_text, float_value, other_problem, too_long
 from simulator.tidb.datums.numbers import MOST_UNSIGNED, IntegerRange, cast_integer, literal_number
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.documents import normal_json
@@ -31,7 +31,7 @@ class Invalid(Exception):
         self.bytes, self.instead = bytes, instead
 
 
-def cast_string(type: ColumnType, column: str, datum: Datum, mode: Mode) -> tuple[bytes, CastProblem | None]:
+def cast_string(type: ColumnType, column: str, datum: Datum) -> tuple[bytes, CastProblem | None]:
     """Cast a datum to the bytes of a binary string, or to text, which is UTF-8 for gbk, too.
 
     latin1 accepts any bytes (pkg/parser/charset/encoding_latin1.go). Invalid UTF-8 is `escaped`.

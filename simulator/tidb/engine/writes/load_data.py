@@ -242,7 +242,7 @@ Inputs = Mapping[str, pa.Array]
 """The values of columns by their names: text, bytes as a file has them (a BIT's are tagged), or integers."""
 
 
-def insert_rows(context: StatementContext, table: Table, inputs: Inputs, rows: int) -> StatementOutcome:
+def insert_rows(context: StatementContext, table: Table, inputs: Inputs, rows: int) -> None:
     """Insert new rows in their order. Raises SqlError."""
     values = RowValues(table, context, VALUES, rows)
     stored = context.stored(table)
@@ -258,20 +258,15 @@ def insert_rows(context: StatementContext, table: Table, inputs: Inputs, rows: i
     for number, cells in enumerate(found, 1):
         writer.insert(writer.keyed(cells, number))
     enforce_foreign_keys(context, [writer])
-    return StatementOutcome(affected=rows, insert_id=ids.first or ids.explicit)
 
 
-def update_rows(
-    context: StatementContext, table: Table, locations: Sequence[Location], inputs: Inputs
-) -> StatementOutcome:
+def update_rows(context: StatementContext, table: Table, locations: Sequence[Location], inputs: Inputs) -> None:
     """Update the rows at some locations, each once. Unchanged rows are not written. Raises SqlError."""
     writer = RowWriter(context.stored(table), context)
     old = [writer.cells(location) or [] for location in locations]
-    changed = 0
     for location, before, after in zip(locations, old, changed_rows(context, table, old, inputs), strict=True):
-        changed += writer.update(location, before, after)
+        writer.update(location, before, after)
     enforce_foreign_keys(context, [writer])
-    return StatementOutcome(affected=changed)
 
 
 def changed_rows(context: StatementContext, table: Table, rows: Sequence[Cells], inputs: Inputs) -> Iterator[Cells]:
@@ -284,7 +279,7 @@ def changed_rows(context: StatementContext, table: Table, rows: Sequence[Cells],
         yield after
 
 
-def delete_rows(context: StatementContext, table: Table, locations: Sequence[Location]) -> StatementOutcome:
+def delete_rows(context: StatementContext, table: Table, locations: Sequence[Location]) -> None:
     """Delete the rows at some locations. Raises SqlError."""
     writer = RowWriter(context.stored(table), context)
     for location in locations:
@@ -292,7 +287,6 @@ def delete_rows(context: StatementContext, table: Table, locations: Sequence[Loc
         assert cells is not None, "the row is there"
         writer.delete(location, cells)
     enforce_foreign_keys(context, [writer])
-    return StatementOutcome(affected=len(locations))
 
 
 def _fill(rows: Sequence[Cells], inputs: Inputs, values: RowValues) -> None:
