@@ -211,6 +211,18 @@ def test_a_bootstrap_precedes_the_rows_of_its_table(name: str, tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_IDS)
+def test_a_bootstrap_precedes_the_rows_of_a_table_with_an_old_name(name: str, tmp_path: Path) -> None:
+    """A table that had the name before, and another id, does not count."""
+    damaged = Damaged(tmp_path, name, EXCHANGE)
+    for partition in (0, 1):
+        for row in damaged.of("INSERT y", partition)[-1:]:
+            if row.place[1] > damaged.of("DDL DROP TABLE", partition)[0].place[1]:
+                damaged.move(damaged.of("BOOTSTRAP y", partition)[-1], row.place[1])
+    assert damaged.checks() == {"bootstrap-missing"}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIMPLE)
 def test_a_bootstrap_follows_the_statement_that_makes_what_it_tells(name: str, tmp_path: Path) -> None:
     damaged = Damaged(tmp_path, name)

@@ -16,7 +16,7 @@ import numpy as np
 from simulator.columns.hashing import BOOTSTRAPS, ChangeSum, ChangeSums, sums_by_group
 from simulator.reader.contract import DescribedTable, Ids, PartitionSummary, TableSpan, Violation
 from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.told_tables import ANY_TABLE, ToldTables
+from simulator.reader.contract.told_tables import ToldTables
 from simulator.ticdc.codecs import CODECS
 
 ID, VERSION = "tableID", "schemaVersion"
@@ -103,8 +103,6 @@ def _unexpected(part: PartitionSummary, offset: int, what: str, name: str) -> Vi
 def _rows_without_bootstrap(part: PartitionSummary, told: ToldTables) -> Iterator[Violation]:
     """Yield the first rows of tables without a BOOTSTRAP before them. A table that had another name, or the id of another
     one, may have been told then."""
-    if ANY_TABLE in told.moved:
-        return
     first: dict[tuple[str, int], int] = {}
     for (name, _, id), offset in part.first_bootstraps.items():
         for key in ((name, id), (name, ANY_ID)):
@@ -117,7 +115,7 @@ def _rows_without_bootstrap(part: PartitionSummary, told: ToldTables) -> Iterato
             key = name, id if id in known else ANY_ID
             rows[key] = min(offset, rows.get(key, offset))
     for (name, id), offset in rows.items():
-        if name not in told.moved and first.get((name, id), offset) >= offset:
+        if not told.may_have_moved(name, id or None) and first.get((name, id), offset) >= offset:
             what = f"no message with the schema of {name} before its first row{f' with {ID} {id}' if id else ''}"
             yield Violation("bootstrap-missing", *part.place, offset, what, name)
 

@@ -45,8 +45,9 @@ class ToldTables:
     unsent: tuple[int, ...] = ()
     """When statements were that were not sent, ascending."""
 
-    moved: frozenset[str] = frozenset()
-    """Tables that got another name, or an id of another table; `ANY_TABLE` for those of statements that were not sent."""
+    moved: frozenset[tuple[str, int | None]] = frozenset()
+    """Tables with their ids that had another name, or were exchanged, None for any id; `ANY_TABLE` stands for those of
+    statements that were not sent."""
 
     def epochs(self, name: str) -> list[int]:
         """Return after which commit-ts a table may have another version or other ids than before."""
@@ -62,6 +63,11 @@ class ToldTables:
         others = self.unsent[bisect_left(self.unsent, last.since) : bisect_left(self.unsent, until + 1)]
         return frozenset((last.version, *(ts - BEFORE_COMMIT for ts in others))), None if others else last.id
 
+    def may_have_moved(self, name: str, id: int | None) -> bool:
+        """Return whether a table with that id, or None for any, had another name or was exchanged."""
+        same = {own for each, own in self.moved if each == name}
+        return any(each == ANY_TABLE for each, _ in self.moved) or bool(same if id is None else same & {id, None})
+
     def since(self, name: str, version: int) -> list[int]:
         """Return the commit-ts of the statements that tell a version of a table."""
         return [each.since for each in self.by_name.get(name, ()) if each.version == version]
@@ -74,19 +80,19 @@ class ToldTables:
 def told_tables(statements: Iterable[ExpectedStatement], protocol: str) -> ToldTables:
     """Return what statements tell, in order of their commit-ts."""
     times, found = defaultdict[str, list[int]](list), defaultdict[str, list[ToldTable]](list)
-    unsent, moved = list[int](), set[str]()
+    unsent, moved = list[int](), set[tuple[str, int | None]]()
     tells = CODECS[protocol].bootstrap is not None
     for each in statements:
         alone = each.is_sent and each.table and "EXCHANGE" not in each.query.upper()
         times[f"{each.schema}.{each.table}" if alone else ANY_TABLE].append(each.commit_ts)
         if not each.is_sent:
             unsent.append(each.commit_ts)
-            moved.update([ANY_TABLE] if re.search("RENAME|EXCHANGE", each.query, re.IGNORECASE) else [])
+            moved.update([(ANY_TABLE, None)] if re.search("RENAME|EXCHANGE", each.query, re.IGNORECASE) else [])
         elif tells:
             for name, told in _told(each):
                 found[name].append(told)
                 if _keeps_version(told) and not each.query.upper().startswith("TRUNCATE"):
-                    moved.add(name)
+                    moved.add((name, told.id))
     return ToldTables(
         {name: tuple(every) for name, every in times.items()},
         {name: tuple(every) for name, every in found.items()},
