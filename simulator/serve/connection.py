@@ -133,8 +133,7 @@ class ClientConnection(Connection):
 
     @property
     def client_charset(self) -> CharacterSet:
-        """That of packets which `_bytes` turns back to bytes."""
-        return CharacterSet.latin1
+        return CharacterSet.utf8mb4
 
     def kill(self, kind: KillKind = KillKind.CONNECTION) -> None:
         """End the connection, or the statement that it runs; nothing if it runs none."""
@@ -171,8 +170,8 @@ class ClientConnection(Connection):
                 response = packets.parse_handshake_response_41(self.server_capabilities, _in_latin1(answer))
         self.capabilities, self._collation = response.capabilities, _collation(answer[COLLATION_AT])
         await state.aclose()
-        database = response.database or ""
-        await self._log_in(response.username, response.auth_response, response.client_plugin, database)
+        name, database = _bytes(response.username), _bytes(response.database or "")
+        await self._log_in(name, response.auth_response, response.client_plugin, database)
         if Capabilities.CLIENT_LOCAL_FILES in self.capabilities:
             self.handler.read_file = self._read_file
         if Capabilities.CLIENT_COMPRESS in self.capabilities:
@@ -195,13 +194,18 @@ class ClientConnection(Connection):
         return b"".join(parts)
 
     async def handle_change_user(self, data: bytes) -> None:
-        request = packets.parse_com_change_user(self.capabilities, self.client_charset, data)
-        await self.handler.reset()
-        await self._log_in(request.username, request.auth_response, request.client_plugin, request.database)
+        """Begin a session of another user, with the collation of the handshake (tidb pkg/server/conn.go, handleChangeUser)."""
+        reader = Reader(data)
+        async with self._errors_answered():
+            name, answer, database = reader.terminated(), reader.take(reader.number("<B")), reader.terminated()
+            behind_collation = Reader(reader.rest()[2:])
+            plugin = behind_collation.terminated().decode("ascii", "replace") or None
+            await self.handler.reset()
+            await self._log_in(name, answer, plugin, database)
 
-    async def _log_in(self, name: str, answer: bytes, client_plugin: str | None, database: str) -> None:
-        """Check the password and answer; raises ConnectionClosed after a refusal. Names are those of a packet."""
-        name = _bytes(name).decode("utf-8", "surrogateescape")
+    async def _log_in(self, user: bytes, answer: bytes, client_plugin: str | None, database: bytes) -> None:
+        """Check the password and answer; raises ConnectionClosed after a refusal."""
+        name = user.decode("utf-8", "surrogateescape")
         if not await self._is_authentic(name, answer, client_plugin):
             used = "YES" if answer else "NO"
             text = f"Access denied for user '{name}'@'{self._host}' (using password: {used})"
@@ -211,7 +215,7 @@ class ClientConnection(Connection):
         self.handler.log_in(f"{name}@{self._host}", found_rows, self._collation)
         if database:
             try:
-                await self._use(_bytes(database))
+                await self._use(database)
             except SqlError as error:
                 await self._refuse(error)
         await self.stream.write(self._answers.ok())

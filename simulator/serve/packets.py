@@ -259,6 +259,13 @@ class Reader:
     def text(self) -> bytes:
         return self.take(self.length())
 
+    def terminated(self) -> bytes:
+        """Return the bytes before the next NUL; none if there is no NUL."""
+        end = self._data.find(b"\0", self._place)
+        if end < 0:
+            return b""
+        return self.take(end + 1 - self._place)[:-1]
+
     def rest(self) -> bytes:
         return self.take(len(self._data) - self._place)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -161,6 +162,18 @@ def test_databases_of_gbk(served: TiCDCServer, connect: Callable[..., Any]) -> N
         client._read_ok_packet()
         cursor.execute("SELECT DATABASE()")
         assert cursor.fetchall() == (("店",),)
+        for collation in (28, 254, 309):  # it is left out, also one that nobody knows
+            packet = (
+                b"root\0\0" + "店".encode("gbk") + b"\0" + struct.pack("<H", collation) + b"mysql_native_password\0"
+            )
+            client._execute_command(COMMAND.COM_CHANGE_USER, packet)
+            client._read_ok_packet()
+            cursor.execute("SELECT DATABASE(), @@character_set_client")
+            assert cursor.fetchall() == (("店", "gbk"),)
+        for broken in (b"root\0", b"root\0\x05abc"):
+            client._execute_command(COMMAND.COM_CHANGE_USER, broken)
+            with pytest.raises(pymysql.err.MySQLError, match="1835.*Malformed communication packet"):
+                client._read_ok_packet()
 
 
 @pytest.mark.slow
