@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator.tidb import collations
-from simulator.tidb.errors import not_simulated
+from simulator.tidb.errors import not_simulated, sql_error
 from simulator.tidb.expressions.arithmetic import as_bits
 from simulator.tidb.expressions.collations import value_collation
 from simulator.tidb.expressions.conversions import as_int32, as_integer, as_real, as_text, signed_bits
@@ -67,6 +67,9 @@ def _of(
 
 
 def _in_charset(evaluate: Evaluate, charset: str) -> Expression:
+    """Return a text in a charset. Raises SqlError 1115."""
+    if charset not in CHARSETS:
+        raise sql_error(1115, charset)
     return Expression(evaluate, "string", CHARSETS[charset][0], 2)
 
 

@@ -90,8 +90,8 @@ def _cotangent(x: float) -> float:
 
 def shown(number: str) -> str:
     """Return a very large or very small double as a client is shown it."""
-    if math.isinf(float(number)):
-        return "+Inf" if float(number) > 0 else "-Inf"  # as Go prints the variance of very large numbers
+    if not math.isfinite(float(number)):  # as Go prints the variance of very large numbers
+        return {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}[str(float(number))]
     mantissa, _, exponent = np.format_float_scientific(float(number), unique=True, trim="-").partition("e")
     return f"{mantissa}e{int(exponent)}"
 

@@ -203,7 +203,8 @@ def moment_of_number(number: str) -> str:
 
 
 def moment_of_year(year: int) -> str:
-    return f"{year:04}-00-00 00:00:00.000000"
+    """Convert a YEAR, of which a moment has 14 bits (tidb pkg/types/core_time.go, yearBitFieldWidth)."""
+    return f"{year & 0x3FFF:04}-00-00 00:00:00.000000"
 
 
 def moment_of_duration(micros: int, today: str) -> str | None:

@@ -200,6 +200,7 @@ REFUSED = cases(r"""
     SELECT 1 FROM item, item => 1066 Not unique table/alias: 'item'
     SELECT 1 FROM item WHERE COUNT(*) = 1 => 1111 Invalid use of group function
     SELECT (SELECT id FROM item) => 1242 Subquery returns more than 1 row
+    SELECT CHAR_FUNC(65, 'x') => 1115 Unknown character set: 'x'
     SELECT 1 IN (SELECT 1, 2) => 1241 Operand should contain 1 column(s)
     VALUES ROW(1, 'a'), ROW(2, 'b') => 1051 Unknown table ''
     SELECT 1 UNION SELECT 1, 2 => 1222 The used SELECT statements have a different number of columns

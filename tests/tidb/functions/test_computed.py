@@ -90,6 +90,8 @@ RESULTS = grouped(r"""
     convert_tz('2020-10-25 03:45:00', 'Europe/Vilnius', 'UTC') => 2020-10-25 01:45:00
     convert_tz('1990-09-16 01:00:00', 'Asia/Shanghai', 'UTC') => 1990-09-15 17:00:00
     convert_tz('2020-11-01 01:30:00', 'America/New_York', 'UTC') => 2020-11-01 05:30:00
+    yearweek(cast(-1 as year)), month(cast(16384 as year)), std(1e308) => NULL,0,0
+    (select std(x) from (select 1e308 x union all select 1e308) a) => NaN
     lpad('a', 3, ''), rpad('a', -1, 'x'), inet_aton('256.1.1.1'), month('2024-00-02') => NULL,NULL,NULL,0
     collation(concat(NULL, NULL)), datediff('bad', '2024-01-01') => binary,NULL
 """)
