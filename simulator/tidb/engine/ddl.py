@@ -266,13 +266,15 @@ def _found(tables: TemporaryTables, named: Sequence[syntax.TableName], names: Dd
 
 
 def _create(statement: syntax.CreateTable, text: str, tables: TemporaryTables, names: DdlSession) -> StatementOutcome:
-    """Create a local table. It is checked as a table of its kind, and defined as any other table."""
+    """Create a local table, whatever else has its name. It is checked as a table of its kind, and defined as any other."""
     key = object_key(statement.schema or names.database, statement.name)
     catalog = names.catalog
     assert catalog is not None, "an engine has one"
     if key in catalog.tables:
         catalog = without_table(catalog, catalog.tables[key])
-    names = replace(names, catalog=catalog)
+    views = {place: view for place, view in catalog.views.items() if place != key}
+    sequences = {place: sequence for place, sequence in catalog.sequences.items() if place != key}
+    names = replace(names, catalog=replace(catalog, views=views, sequences=sequences))
     checked = attempt(statement, text, names)
     if key in tables.local:
         shown = ".".join(names.qualified_name(syntax.TableName(statement.schema, statement.name)))
@@ -281,7 +283,8 @@ def _create(statement: syntax.CreateTable, text: str, tables: TemporaryTables, n
         raise sql_error(1050, shown)
     defined = attempt(structs.replace(statement, temporary=""), text, names).catalog
     assert defined is not None, "the table was checked"
-    tables.put(replace(defined.tables[key], temporary="local", foreign_keys=()))
+    table = with_stored_checks(statement, defined.tables[key], bool(names.check_constraints))
+    tables.put(replace(table, temporary="local", foreign_keys=()))
     return StatementOutcome(warnings=tuple(note for note in checked.notes if "no job" not in note))
 
 

@@ -196,6 +196,13 @@ def test_two_columns_of_a_view_have_different_names() -> None:
     assert refused("CREATE VIEW v AS SELECT 1 AS a, id AS A FROM parent", tables()) == "1060 Duplicate column name 'A'"
 
 
+@pytest.mark.parametrize("taken", ["TABLE l (a INT)", "VIEW l AS SELECT 1 AS a", "SEQUENCE l"])
+def test_a_local_temporary_table_may_have_any_name_and_keeps_to_the_check_variable(taken: str) -> None:
+    """tidb_enable_check_constraint is off: TiDB forgets the CHECK, with a column that is not there."""
+    script = f"CREATE {taken}; CREATE TEMPORARY TABLE IF NOT EXISTS l (b INT CHECK (c > 1)); INSERT INTO l VALUES (0)"
+    assert shown(f"{script}; TABLE l", tables()) == "0"
+
+
 @pytest.mark.parametrize(
     ("statement", "number"),
     [("GLOBAL TEMPORARY TABLE taken", 8007), ("GLOBAL TEMPORARY TABLE l", 8007), ("TEMPORARY TABLE l, taken", 1051)],
