@@ -271,7 +271,9 @@ def explain_table(table: Table, changefeed: Changefeed, release: Release) -> Tab
         to.topic,
         rule.topic,
         ".".join(to.sent_as or ()),
-        create_table_text(table, TextStyle(default_parentheses=release.default_parentheses)),
+        create_table_text(
+            table, TextStyle(default_parentheses=release.default_parentheses, ttl_job_interval=release.ttl_job_interval)
+        ),
     )
 
 

@@ -26,6 +26,19 @@ class SettingBehaviours:
         "tidb#52676",
         when="8.1+; new",
     )
+    bounds_are_tuples: bool = SQL(
+        "Whether the bounds of RANGE COLUMNS increase as tuples; elsewhere the first greater column decides, even if "
+        "columns before it are less",
+        "tidb ddl/partition.go checkTwoRangeColumns",
+        "tidb#54829",
+        when="6.5.11–6.5, 7.1.6–7.1, 7.5.3–7.5, 8.1.1–8.1, 8.3+; new",
+    )
+    ttl_job_interval: str = SQL(
+        "The TTL_JOB_INTERVAL of a table that does not set it",
+        "tidb pkg/ddl/ttl.go DefaultTTLJobInterval",
+        "tidb#57758",
+        values={"1h": "classic; new 8.5", "24h": "new 9.0.0-beta.1, 9.0.0-beta.2.pre, 26.3+"},
+    )
     global_indexes: bool = SQL(
         "Whether a unique key that lacks a column of the partitioning may be GLOBAL, and one that is not is "
         "refused by 8264, not 1503",

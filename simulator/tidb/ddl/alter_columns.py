@@ -271,3 +271,8 @@ def check_name(name: str) -> None:
     check_length(name)
     if not name or name != name.rstrip() or name.lower() == "_tidb_rowid":
         raise tidb_error("ddl:1166", name)
+
+
+def check_auto_random_type(name: str) -> None:
+    if name != "bigint":
+        raise auto_random_error(f"auto_random option must be defined on `bigint` column, but not on `{name}` column")

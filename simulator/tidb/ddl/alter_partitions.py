@@ -77,7 +77,7 @@ def add_partitions(spec: syntax.AddPartitions, alteration: Alteration) -> SubJob
     if spec.if_not_exists and repeated:
         yield f"Duplicate partition name {repeated}: no job"
         return
-    changed = check_partitions(replace(old, partitions=(*old.partitions, *new)), table)
+    changed = check_partitions(replace(old, partitions=(*old.partitions, *new)), table, alteration.session)
     yield SubJob(action, with_partitions(changed.partitions))
 
 
@@ -169,7 +169,9 @@ def reorganize(spec: syntax.ReorganizePartition, alteration: Alteration) -> SubJ
     new = new_partitions(spec.definitions, old, table, alteration.session)
     first = min(places)
     after = tuple(partition for place, partition in enumerate(old.partitions) if place > first and place not in places)
-    changed = check_partitions(replace(old, partitions=(*old.partitions[:first], *new, *after)), table)
+    changed = check_partitions(
+        replace(old, partitions=(*old.partitions[:first], *new, *after)), table, alteration.session
+    )
     if old.kind == "range" and max(places) < len(old.partitions) - 1:
         check_range_end(old.partitions[max(places)], new[-1], old, table)
     yield SubJob(Action.REORGANIZE_PARTITION, with_partitions(changed.partitions))
@@ -194,7 +196,7 @@ def check_range_end(old: Partition, new: Partition, rule: Partitioning, table: T
     """Raise DdlError if reorganized ranges before others end elsewhere than before."""
     bounds = old.values[0], new.values[0]
     if rule.columns:
-        moved = any(partition_values.is_above(*pair, rule, table) for pair in (bounds[::-1], bounds))
+        moved = any(partition_values.is_above(*pair, rule, table, True) for pair in (bounds[::-1], bounds))
     else:
         unsigned = is_unsigned(rule.expression, table)
         ends = [
@@ -250,7 +252,7 @@ def build_partition(definition: syntax.PartitionDefinition, kind: str, session: 
     return Partition(definition.name, tuple(bounds), comment)
 
 
-def check_partitions(partitioning: Partitioning, table: Table) -> Partitioning:
+def check_partitions(partitioning: Partitioning, table: Table, session: Session) -> Partitioning:
     """Return the partitioning with evaluated bounds. Raises DdlError for duplicate names, columns and members, too many
     partitions, and bounds that do not increase (TiDB: checkPartitionDefinitionConstraints)."""
     if name := first_repeated(partition.name for partition in partitioning.partitions):
@@ -260,7 +262,7 @@ def check_partitions(partitioning: Partitioning, table: Table) -> Partitioning:
     if column := first_repeated(lower_names(partitioning.columns)):
         raise tidb_error("ddl:1652", column)
     if partitioning.kind == "range":
-        return partition_values.check_bounds(partitioning, table)
+        return partition_values.check_bounds(partitioning, table, session.release.bounds_are_tuples)
     if partitioning.kind == "list":
         partition_values.check_lists(partitioning, table)
     return partitioning

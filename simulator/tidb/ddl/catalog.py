@@ -42,6 +42,9 @@ class ViewInfo:
     """SQL text."""
 
     columns: tuple[str, ...] = ()
+    algorithm: str = "UNDEFINED"
+    definer: tuple[str, str] = ("root", "%")
+    security: str = "DEFINER"
     stars: tuple[tuple[Key, tuple[str, ...]], ...] = ()
     """The columns that `*` means of each table: those that it had when the view was created."""
 
@@ -368,8 +371,8 @@ def sequence_limits(sequence: SequenceInfo) -> SequenceLimits:
     start = given.get("START WITH")
     start = (least if increment > 0 else most) if start is None else start
     cached = _last(sequence, "CACHE", "NOCACHE") != "NOCACHE"
-    cache = (given.get("CACHE") or CACHE) if cached else 0
-    return SequenceLimits(start, least, most, increment, cache, _last(sequence, "CYCLE", "NOCYCLE") == "CYCLE")
+    cache = given.get("CACHE", CACHE) if cached else None
+    return SequenceLimits(start, least, most, increment, cache or 0, _last(sequence, "CYCLE", "NOCYCLE") == "CYCLE")
 
 
 def check_sequence(sequence: SequenceInfo) -> SequenceInfo:

@@ -15,7 +15,12 @@ from msgspec import structs
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.ddl import Action
-from simulator.tidb.ddl.alter_columns import MAX_COLUMNS, check_generation_order, check_not_counting
+from simulator.tidb.ddl.alter_columns import (
+    MAX_COLUMNS,
+    check_auto_random_type,
+    check_generation_order,
+    check_not_counting,
+)
 from simulator.tidb.ddl.catalog import (
     Catalog,
     DatabaseInfo,
@@ -323,10 +328,7 @@ def check_auto_random(definition: syntax.CreateTable, handle: syntax.KeyDefiniti
         option = column.option("auto_random")
         if option is None:
             continue
-        if column.type.name != "bigint":
-            raise auto_random_error(
-                f"auto_random option must be defined on `bigint` column, but not on `{column.type.name}` column"
-            )
+        check_auto_random_type(column.type.name)
         if handle is None:
             raise auto_random_error("auto_random is only supported on the tables with clustered primary key")
         if handle.parts[0].column.lower() != column.name.lower():

@@ -39,6 +39,9 @@ class TextStyle:
     default_parentheses: bool = False
     """Whether a default that is a function stands in parentheses."""
 
+    ttl_job_interval: str = "1h"
+    """That of a table without one."""
+
     local_time: Callable[[str], str] = str
     """Returns the default of a TIMESTAMP, which is UTC, in the session's time zone."""
 
@@ -53,7 +56,7 @@ def create_table_text(table: Table, style: TextStyle = TextStyle(), next_id: int
     options = " ".join(_options(table, next_id))
     ends = " ON COMMIT DELETE ROWS" * (table.temporary == "global") + " /* CACHED ON */" * table.cached
     partitions = _partitioning(table.partitioning, quote) if table.partitioning else ""
-    ttl = "".join(f" {feature_comment(part, 'ttl')}" for part in _ttl(table, quote))
+    ttl = "".join(f" {feature_comment(part, 'ttl')}" for part in _ttl(table, style))
     soft = "".join(f" {part}" for part in shown_options(table.soft_delete))
     return f"CREATE {kind}TABLE {quote(table.name)} (\n{lines}\n) {options}{ends}{partitions}{ttl}{soft}"
 
@@ -203,12 +206,12 @@ def _options(table: Table, next_id: int) -> Iterator[str]:
         yield f"COMMENT='{output_text(table.comment)}'"
 
 
-def _ttl(table: Table, quote: Quote) -> Iterator[str]:
+def _ttl(table: Table, style: TextStyle) -> Iterator[str]:
     if table.ttl is None:
         return
-    yield f"TTL={quote(table.ttl.column)} + INTERVAL {table.ttl.interval.replace('_UTF8MB4', '_utf8mb4')}"
+    yield f"TTL={style.quote(table.ttl.column)} + INTERVAL {table.ttl.interval.replace('_UTF8MB4', '_utf8mb4')}"
     yield f"TTL_ENABLE='{'ON' if table.ttl.enabled else 'OFF'}'"
-    yield f"TTL_JOB_INTERVAL='{table.ttl.job_interval or '1h'}'"
+    yield f"TTL_JOB_INTERVAL='{table.ttl.job_interval or style.ttl_job_interval}'"
 
 
 def _partitioning(rule: Partitioning, quote: Quote) -> str:
@@ -247,7 +250,8 @@ def list_members(partition: Partition) -> str:
 
 def create_view_text(view: ViewInfo, quote: Quote = quote_name) -> str:
     columns = ", ".join(map(quote, view.columns))
-    head = f"CREATE ALGORITHM=UNDEFINED DEFINER={quote('root')}@{quote('%')} SQL SECURITY DEFINER"
+    definer = "@".join(quote(part) for part in view.definer)
+    head = f"CREATE ALGORITHM={view.algorithm} DEFINER={definer} SQL SECURITY {view.security}"
     return f"{head} VIEW {quote(view.name)} ({columns}) AS {view.query}"
 
 

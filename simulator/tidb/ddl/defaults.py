@@ -216,16 +216,23 @@ QUOTED = re.compile(r"""('(?:[^']|'')*'|`(?:[^`]|``)*`)""")
 @lru_cache(4096)
 def stored_expression(text: str) -> str:
     """Return an expression of a column, an index, a check or a default. Raises SchemaError."""
-    parts = QUOTED.split(restore_node(_spaced(parse_expression(text))))
+    parts = QUOTED.split(restore_node(_spaced(_unqualified(parse_expression(text)))))
     return "".join(part if number % 2 else part.lower() for number, part in enumerate(parts))
 
 
 @lru_cache(4096)
 def stored_partitioning(text: str) -> str:
     """Return the expression of PARTITION BY; one with an operator stands in parentheses. Raises SchemaError."""
-    tree = parse_expression(text)
+    tree = _unqualified(parse_expression(text))
     restored = restore_node(tree)
     return restored if isinstance(tree, syntax.ColumnName | syntax.Call | syntax.Parenthesised) else f"({restored})"
+
+
+def _unqualified(node: syntax.Node) -> syntax.Node:
+    """Return a tree with the names of columns alone."""
+    return replace_nodes(
+        node, lambda part: syntax.ColumnName(part.parts[-1:]) if isinstance(part, syntax.ColumnName) else None
+    )
 
 
 def _spaced(node: syntax.Node) -> syntax.Node:

@@ -14,7 +14,16 @@ from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl import Action, create_table, databases
 from simulator.tidb.ddl import alter_table as alter
-from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo, check_sequence, first_repeated
+from simulator.tidb.ddl.catalog import (
+    MAX_NAME_LENGTH,
+    Catalog,
+    Key,
+    SequenceInfo,
+    ViewInfo,
+    check_length,
+    check_sequence,
+    first_repeated,
+)
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.grammar import read_syntax
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
@@ -79,22 +88,28 @@ def _with_ticdc_code(job: Job, release: Release) -> Job:
 
 # -- views and sequences, which share one namespace with tables --------------------------------------------------------
 
+MAX_USER_LENGTH = 32
+
 
 def create_view(statement: syntax.CreateView, text: str, session: Session) -> ExecutionResult:
     """Execute CREATE VIEW. OR REPLACE can replace a view only."""
     name = session.qualified_name(statement.view)
+    definer = statement.definer or ("root", "%")
+    if len(definer[0]) > MAX_USER_LENGTH:
+        raise tidb_error("ddl:1470", definer[0], "user name", MAX_USER_LENGTH)
 
     def change(catalog: Catalog) -> Catalog:
+        stars: dict[Key, tuple[str, ...]] = {}
+        names = _column_names(statement, catalog, session, stars)
         place = _checked_key(catalog, name)
         if catalog.has(*name) and not (statement.or_replace and place in catalog.views):
             if statement.or_replace:
                 raise tidb_error("ddl:1347", *name, "VIEW")
             raise tidb_error("schema:1050", ".".join(name))
-        stars: dict[Key, tuple[str, ...]] = {}
-        names = statement.columns or _field_names(statement, catalog, session, stars)
         if repeated := first_repeated(names):
             raise tidb_error("schema:1060", repeated)
-        view = ViewInfo(name.schema, name.name, statement.query.restored, names, tuple(stars.items()))
+        options = statement.algorithm, definer, statement.security
+        view = ViewInfo(name.schema, name.name, statement.query.restored, names, *options, tuple(stars.items()))
         return replace(catalog, views={**catalog.views, place: view})
 
     return session.with_jobs([Job(Action.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)
@@ -106,10 +121,13 @@ def _checked_key(catalog: Catalog, name: syntax.TableName) -> Key:
     return place_of(*name)
 
 
-def _field_names(
+def _column_names(
     statement: syntax.CreateView, catalog: Catalog, session: Session, stars: dict[Key, tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """Return the names of the columns of a view that does not name them; note the columns of tables that `*` means."""
+    """Return the names of the columns of a view; note the columns of tables that `*` means. Raises DdlError.
+
+    A long name of the query is replaced (tidb pkg/planner/core/logical_plan_builder.go, adjustOverlongViewColname).
+    """
 
     def columns_of(schema: str, name: str) -> tuple[str, ...]:
         place = place_of(schema or session.database, name)
@@ -118,7 +136,16 @@ def _field_names(
         return stars[place]
 
     tree = statement.query.tree
-    return () if tree is None else field_names(tree, columns_of)
+    if any(isinstance(part, syntax.Variable | syntax.AssignedVariable) for part in syntax.parts_of(tree)):
+        raise tidb_error("planner:1351")
+    found = () if tree is None else field_names(tree, columns_of)
+    if found and statement.columns and len(found) != len(statement.columns):
+        raise tidb_error("ddl:1353")
+    for name in statement.columns:
+        check_length(name)
+    return statement.columns or tuple(
+        f"name_exp_{number}" if len(name) > MAX_NAME_LENGTH else name for number, name in enumerate(found, 1)
+    )
 
 
 def drop_view(statement: syntax.DropView, text: str, session: Session) -> ExecutionResult:

@@ -233,7 +233,7 @@ def rename_index(spec: syntax.RenameIndex, alteration: Alteration) -> SubJobs:
         raise tidb_error("schema:1061", other.name)
     id = index.id if index else 0
     affected = AffectedNames(added_keys=(spec.new.lower(),), dropped_keys=(spec.old.lower(),))
-    yield SubJob(Action.RENAME_INDEX, lambda before: with_changed_index(before, id, spec.new, None), affected)
+    yield SubJob(Action.RENAME_INDEX, lambda before: with_changed_index(before, id, spec.old, spec.new, None), affected)
 
 
 def alter_visibility(spec: syntax.IndexVisibility, alteration: Alteration) -> SubJobs:
@@ -252,7 +252,7 @@ def alter_visibility(spec: syntax.IndexVisibility, alteration: Alteration) -> Su
         return
     id = index.id
     action = Action.ALTER_INDEX_VISIBILITY
-    yield SubJob(action, lambda before: with_changed_index(before, id, "", spec.visible), affected)
+    yield SubJob(action, lambda before: with_changed_index(before, id, spec.name, "", spec.visible), affected)
 
 
 def check_visible_primary(table: Table) -> None:
@@ -265,8 +265,10 @@ def check_visible_primary(table: Table) -> None:
         raise tidb_error("ddl:3522")
 
 
-def with_changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:
-    """Return the table with an index renamed, or its visibility changed."""
+def with_changed_index(table: Table, id: int, old: str, name: str, visible: bool | None) -> Table:
+    """Return the table with an index renamed, or its visibility changed. Raises DdlError if it is dropped by now."""
+    if not any(index.id == id for index in (*table.indexes, *table.columnar_indexes)):
+        raise tidb_error("schema:1176", old, table.name)
 
     def changed(index: Index) -> Index:
         if index.id != id:

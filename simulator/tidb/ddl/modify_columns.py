@@ -12,6 +12,7 @@ from dataclasses import replace
 from simulator.tidb import syntax
 from simulator.tidb.ddl import Action
 from simulator.tidb.ddl.alter_columns import (
+    check_auto_random_type,
     check_generation_order,
     check_not_counting,
     check_rename,
@@ -270,7 +271,7 @@ def check_foreign_keys(old: Column, new: Column, target: TargetTable) -> None:
     for foreign in table.foreign_keys:
         for column, refers in zip(lower_names(foreign.columns), foreign.references):
             if column == name and before.name != after.name:
-                raise tidb_error("ddl:3780", old.name, refers, foreign.name)
+                raise tidb_error("ddl:3780", new.name, refers, foreign.name)
             if column == name:
                 raise tidb_error("ddl:1832", old.name, foreign.name)
     for child, foreign in referring_keys(target.catalog, table.schema, table.name):
@@ -370,5 +371,6 @@ def check_auto_random(old: Column, new: Column, clustered: bool) -> None:
         raise auto_random_error("adding/dropping/modifying auto_random is not supported")
     if new.shard_bits < old.shard_bits:
         raise auto_random_error("decreasing auto_random shard bits is not supported")
+    check_auto_random_type(new.type.name)
     if old.type.name != new.type.name:
         raise auto_random_error("modifying the auto_random column type is not supported")

@@ -83,11 +83,11 @@ def column_of(partitioning: Partitioning, place: int, table: Table) -> Column:
     return existing_column(table, partitioning.columns[place], tidb_error("ddl:1488"))
 
 
-def check_bounds(partitioning: Partitioning, table: Table) -> Partitioning:
+def check_bounds(partitioning: Partitioning, table: Table, as_tuples: bool) -> Partitioning:
     """Return RANGE partitioning with evaluated bounds. Raises DdlError for bounds that do not increase."""
     if partitioning.columns:
         for lower, upper in pairwise(partitioning.partitions):
-            if not is_above(upper.values[0], lower.values[0], partitioning, table):
+            if not is_above(upper.values[0], lower.values[0], partitioning, table, as_tuples):
                 raise tidb_error("ddl:1493")
         return partitioning
     partitions = partitioning.partitions
@@ -119,10 +119,12 @@ def integer_bound(text: str, unsigned: bool) -> int | None:
     return (number + WRAP // 2) % WRAP - WRAP // 2
 
 
-def is_above(upper: Sequence[str], lower: Sequence[str], partitioning: Partitioning, table: Table) -> bool:
-    """Return whether a bound of RANGE COLUMNS is above the one before it.
+def is_above(
+    upper: Sequence[str], lower: Sequence[str], partitioning: Partitioning, table: Table, as_tuples: bool
+) -> bool:
+    """Return whether a bound of RANGE COLUMNS is above the one before it (TiDB: checkTwoRangeColumns).
 
-    The first greater column decides, even if columns before it are less (TiDB: checkTwoRangeColumns).
+    Unless `as_tuples`, the first greater column decides, even if columns before it are less.
     """
     for place, (high, low) in enumerate(zip(upper, lower)):
         if high == MAXVALUE and low != MAXVALUE:
@@ -135,6 +137,8 @@ def is_above(upper: Sequence[str], lower: Sequence[str], partitioning: Partition
             return left is right is None and high != low
         if left > right:
             return True
+        if as_tuples and left < right:
+            return False
     return False
 
 

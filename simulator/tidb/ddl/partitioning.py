@@ -92,7 +92,7 @@ def new_partitioning(clause: syntax.PartitionClause, table: Table, session: Sess
             "ddl:1105",
             "Table partition metadata not correct, neither partition expression or list of partition columns",
         )
-    partitioning = check_partitions(partitioning, table)
+    partitioning = check_partitions(partitioning, table, session)
     if partitioning.expression:
         check_function_type(partitioning.expression, table)
     check_unique_keys(replace(table, partitioning=partitioning), session)

@@ -191,7 +191,8 @@ def text_style(context: StatementContext) -> TextStyle:
     """Return how the session's SHOW CREATE TABLE is written."""
     session = context.session.settings
     quote = quote_ansi if "ANSI_QUOTES" in session.sql_mode else quote_name
-    return TextStyle(quote, context.database.release.default_parentheses, partial(local_timestamp, session=session))
+    release, local_time = context.database.release, partial(local_timestamp, session=session)
+    return TextStyle(quote, release.default_parentheses, release.ttl_job_interval, local_time)
 
 
 def _create_table(show: Show, context: StatementContext) -> Shown:

@@ -188,7 +188,7 @@ def _columns(context: StatementContext, views: Callable[[], Sequence[Table]]) ->
 def _views(context: StatementContext) -> Iterator[Row]:
     for view in context.schema.catalog.views.values():
         yield (
-            *("def", view.schema, view.name, view.query, "CASCADED", "NO", "root@%", "DEFINER"),
+            *("def", view.schema, view.name, view.query, "CASCADED", "NO", "@".join(view.definer), view.security),
             *("utf8mb4", "utf8mb4_bin"),
         )
 

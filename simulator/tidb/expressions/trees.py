@@ -121,11 +121,9 @@ def strip_parentheses(node: syntax.Node) -> syntax.Node:
 
 
 def find_column(node: syntax.ColumnName, table: Table) -> Column | None:
-    """Return the column of a name. A name with a schema has none, as TiDB gives the table no schema here."""
-    *qualifier, name = node.parts
-    if qualifier and [part.lower() for part in qualifier] != [table.name.lower()]:
-        return None
-    return next((column for column in table.columns if column.name.lower() == name.lower()), None)
+    """Return the column of a name. A definition names columns of its table only, which may have another name by now."""
+    name = node.parts[-1].lower()
+    return next((column for column in table.columns if column.name.lower() == name), None)
 
 
 FUNCTIONS: dict[str, Function] = {

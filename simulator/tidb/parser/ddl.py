@@ -26,7 +26,6 @@ from simulator.tidb.parser.keys_and_options import begins_option, parse_option
 from simulator.tidb.parser.query import parse_query
 from simulator.tidb.parser.script import not_ddl_error, only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore import quote_name
 from simulator.tidb.syntax.definitions import Statement
 
 # -- views --------------------------------------------------------------------------------------------------------
@@ -57,20 +56,16 @@ def parse_view_setting(cursor: Cursor, phrase: str, *words: str, sign: str = "")
     return cursor.one_of(*words)
 
 
-def parse_definer(cursor: Cursor) -> str:
-    """Parse an optional DEFINER, and return it as TiDB writes it back: CURRENT_USER, or a quoted name and host.
-
-    The default host is `%`.
-    """
+def parse_definer(cursor: Cursor) -> tuple[str, str] | None:
+    """Parse an optional DEFINER: None for CURRENT_USER, or a user and a host, by default `%`."""
     if not cursor.accept("DEFINER"):
-        return "CURRENT_USER"
+        return None
     cursor.expect("=")
     if cursor.accept("CURRENT_USER"):
         cursor.accept("( )")
-        return "CURRENT_USER"
+        return None
     name = cursor.name_or_string("a user")
-    host = parse_host_name(cursor).lower() if cursor.accept("@") else "%"
-    return f"{quote_name(name)}@{quote_name(host)}"
+    return name, parse_host_name(cursor).lower() if cursor.accept("@") else "%"
 
 
 def parse_host_name(cursor: Cursor) -> str:

@@ -185,10 +185,11 @@ def restore_lock_and_algorithm(statement: syntax.CreateIndex | syntax.DropIndex)
 
 
 def restore_create_view(statement: syntax.CreateView) -> str:
+    definer = "CURRENT_USER" if statement.definer is None else "@".join(map(quote_name, statement.definer))
     return join_words(
         "CREATE",
         "OR REPLACE" if statement.or_replace else "",
-        f"ALGORITHM = {statement.algorithm} DEFINER = {statement.definer} SQL SECURITY {statement.security} VIEW",
+        f"ALGORITHM = {statement.algorithm} DEFINER = {definer} SQL SECURITY {statement.security} VIEW",
         restore_table_name(statement.view),
         f"({','.join(map(quote_name, statement.columns))})" if statement.columns else "",
         f"AS {statement.query.restored}",

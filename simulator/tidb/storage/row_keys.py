@@ -202,8 +202,13 @@ def key_parts(table: Table, index_id: int) -> tuple[IndexColumn, ...]:
 
 def shown_key(table: Table, key: RowKey | None, cells: Cells) -> str:
     """Return the values of a row in a key, the handle for None, as error 1062 shows them (tidb
-    pkg/executor/batch_checker.go, formatDataForDupError: values joined by hyphens)."""
-    return "-".join(shown_part(table, part, cells) for part in key_parts(table, key.index_id if key else 0))
+    pkg/executor/batch_checker.go, formatDataForDupError: values joined by hyphens; pkg/table/tables/tables.go: only a
+    handle is cut to the prefixes of its parts)."""
+    parts = key_parts(table, key.index_id if key else 0)
+    shown = (
+        shown_part(table, part, cells)[: part.length if key is None and part.length > 0 else None] for part in parts
+    )
+    return "-".join(shown)
 
 
 def shown_part(table: Table, part: IndexColumn, cells: Cells) -> str:

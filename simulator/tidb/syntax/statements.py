@@ -137,8 +137,8 @@ class CreateView(Statement, frozen=True):
     columns: tuple[str, ...] = ()
     or_replace: bool = False
     algorithm: str = "UNDEFINED"
-    definer: str = "CURRENT_USER"
-    """As TiDB writes it back: CURRENT_USER or `user`@`host`."""
+    definer: tuple[str, str] | None = None
+    """The user and the host, or None for CURRENT_USER."""
 
     security: str = "DEFINER"
     check_option: str = "CASCADED"

@@ -204,6 +204,37 @@ def test_a_local_temporary_table_may_have_any_name_and_keeps_to_the_check_variab
 
 
 @pytest.mark.parametrize(
+    ("view", "number"),
+    [
+        ("VIEW v (x) AS SELECT id, 1 FROM parent", 1353),
+        ("VIEW v (x, y) AS SELECT id FROM parent", 1353),
+        ("VIEW v AS SELECT @@sql_mode", 1351),
+        ("VIEW v AS SELECT id FROM parent WHERE id IN (SELECT @a)", 1351),
+        (f"VIEW v ({LONG}) AS SELECT 1", 1059),
+        (f"DEFINER = {'u' * 33} VIEW v AS SELECT 1", 1470),
+        ("VIEW taken (x, y) AS SELECT id FROM parent", 1353),
+    ],
+)
+def test_a_view_has_as_many_names_as_columns_and_no_variables(view: str, number: int) -> None:
+    assert refusal_number(f"CREATE {view}", tables()) == number
+
+
+def test_a_long_expression_gives_a_column_of_a_view_a_number_for_a_name() -> None:
+    script = f"CREATE VIEW v AS SELECT 1, '{LONG}', 2 AS b; DESC v"
+    assert [line.split(",")[0] for line in shown(script, tables()).split("; ")] == ["1", "name_exp_2", "b"]
+
+
+def test_a_view_is_shown_with_its_definer() -> None:
+    script = "CREATE ALGORITHM = MERGE DEFINER = me@h SQL SECURITY INVOKER VIEW v AS SELECT 1; SHOW CREATE VIEW v"
+    assert "CREATE ALGORITHM=MERGE DEFINER=`me`@`h` SQL SECURITY INVOKER VIEW `v`" in shown(script, tables())
+
+
+def test_a_sequence_caches_a_number_at_least() -> None:
+    assert refusal_number("CREATE SEQUENCE s CACHE 0", tables()) == 4136
+    assert "nocache" in shown("CREATE SEQUENCE s CACHE 2 NOCACHE; SHOW CREATE SEQUENCE s", tables())
+
+
+@pytest.mark.parametrize(
     ("statement", "number"),
     [("GLOBAL TEMPORARY TABLE taken", 8007), ("GLOBAL TEMPORARY TABLE l", 8007), ("TEMPORARY TABLE l, taken", 1051)],
 )
@@ -227,6 +258,33 @@ def test_later_releases_allow_more_functions_in_defaults() -> None:
     for release, number in (("v8.0.0", 3770), ("v8.5.3", 0)):
         script = "CREATE TABLE t (a JSON DEFAULT (JSON_OBJECT()))"
         assert refusal_number(script, in_test(find(release))) == number
+
+
+@pytest.mark.parametrize(("release", "number"), [("v8.1.0", 0), ("v8.1.1", 1493), ("v8.2.0", 0), ("v8.3.0", 1493)])
+def test_bounds_of_several_columns_increase_as_tuples(release: str, number: int) -> None:
+    """In earlier releases, one greater column is enough."""
+    bounds = "(PARTITION p VALUES LESS THAN (2, 1), PARTITION q VALUES LESS THAN (%s))"
+    script = f"CREATE TABLE t (a INT, b INT) PARTITION BY RANGE COLUMNS (a, b) {bounds}"
+    assert refusal_number(script % "1, 2", in_test(find(release))) == number
+    assert refusal_number(script % "2, 2", in_test(find(release))) == 0
+    assert refusal_number(script % "2, 0", in_test(find(release))) == 1493
+
+
+def test_names_in_expressions_lose_their_table() -> None:
+    """So they outlive a new name of it."""
+    script = """
+        CREATE TABLE t (a INT, v INT AS (t.a + 1), s INT AS (test.t.v * 2) STORED, KEY k ((t.a + 3)))
+        PARTITION BY HASH (test.t.a); RENAME TABLE t TO u; INSERT INTO u (a) VALUES (4);
+    """
+    assert shown(f"{script} TABLE u", tables()) == "4,5,10"
+    text = shown(f"{script} SHOW CREATE TABLE u", tables())
+    assert all(part in text for part in ("(`a` + 1)", "(`v` * 2)", "((`a` + 3))", "HASH (`a`)")), text
+
+
+def test_a_table_without_a_ttl_job_interval_shows_the_releases() -> None:
+    script = "CREATE TABLE t (d DATE) TTL = d + INTERVAL 1 DAY; SHOW CREATE TABLE t"
+    for release, interval in (("v8.5.3", "1h"), ("v26.3.4", "24h")):
+        assert f"TTL_JOB_INTERVAL='{interval}'" in shown(script, in_test(find(release)))
 
 
 def test_the_job_of_interval_partitioning_lists_the_partitions() -> None:

@@ -10,7 +10,7 @@ from simulator.tidb.ddl.defaults import row_default
 
 T = (
     "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b VARCHAR(20), c DECIMAL(8,2),"
-    " g INT AS (a + 1), KEY kb (b), KEY kab (a, b), KEY kf ((c + 1)))"
+    " g INT AS (a + 1), d INT, KEY kb (b), KEY kab (a, b), KEY kf ((c + 1)), KEY kd (d))"
 )
 SPECS = grouped("""
     ADD COLUMN A INT | ADD KEY (a, A) => schema:1060 Duplicate column name 'A'
@@ -35,6 +35,8 @@ SPECS = grouped("""
     ADD KEY k ((JSON_PRETTY(c)))
         => ddl:3757 Cannot create an expression index on an expression that returns a BLOB or TEXT. Please consider using CAST
     ADD KEY ((RAND())) => ddl:3758 Expression of expression index 'expression_index' contains a disallowed function
+    MODIFY id INT AUTO_RANDOM
+        => ddl:8216 Invalid auto random: auto_random option must be defined on `bigint` column, but not on `int` column
     AUTO_ID_CACHE = 9223372036854775808 => ddl:1105 table option auto_id_cache overflows int64
     MODIFY id INT AUTO_INCREMENT DEFAULT (UUID()) => types:1067 Invalid default value for 'id'
     ADD PARTITION (PARTITION `p ` VALUES LESS THAN (1)) => ddl:1567 Incorrect partition name
@@ -101,6 +103,7 @@ SPECS = grouped("""
     DROP PRIMARY KEY => ddl:8200 Unsupported drop primary key when the table is using clustered index
     RENAME KEY nope TO x | ALTER INDEX nope VISIBLE => schema:1176 Key 'nope' doesn't exist in table 't'
     RENAME KEY kb TO KAB => schema:1061 Duplicate key name 'kab'
+    DROP COLUMN d, ALTER INDEX kd INVISIBLE => schema:1176 Key 'kd' doesn't exist in table 't'
     ALTER INDEX `primary` INVISIBLE => ddl:3522 A primary key index cannot be invisible
     DROP FOREIGN KEY f => schema:1091 Can't DROP 'f'; check that column/key exists
     ADD FOREIGN KEY (a) REFERENCES nope (id) => schema:1824 Failed to open the referenced table 'nope'
@@ -229,6 +232,8 @@ FOREIGN_KEYS = cases("""
     TRUNCATE p => ddl:1701 Cannot truncate a table referenced in a foreign key constraint (`test`.`c` CONSTRAINT `f`)
     ALTER TABLE c DROP KEY f => ddl:1553 Cannot drop index 'f': needed in a foreign key constraint
     ALTER TABLE c DROP COLUMN x => ddl:1828 Cannot drop column 'x': needed in a foreign key constraint 'f'
+    ALTER TABLE c CHANGE x z BIGINT
+        => ddl:3780 Referencing column 'z' and referenced column 'id' in foreign key constraint 'f' are incompatible.
     ALTER TABLE p ADD z INT; ALTER TABLE c MODIFY x BIGINT
         => ddl:3780 Referencing column 'x' and referenced column 'id' in foreign key constraint 'f' are incompatible.
     ALTER TABLE c ADD CONSTRAINT F FOREIGN KEY (x) REFERENCES p (id)

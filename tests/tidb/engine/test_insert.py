@@ -195,13 +195,24 @@ CONFLICTS = cases("""
     a VARCHAR(9) PRIMARY KEY => 'x' => 'X' => (none)
     a VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY => 'Straße' => 'STRAsE' => 'STRAsE' for key 't.PRIMARY'
     a VARCHAR(9) COLLATE utf8mb4_0900_ai_ci, UNIQUE KEY (a) => 'é' => 'E' => 'E' for key 't.a'
-    a VARCHAR(9), UNIQUE KEY (a(2)) => 'äöx' => 'äöy' => 'äö
+    a VARCHAR(9), UNIQUE KEY (a(2)) => 'äöx' => 'äöy' => 'äöy' for key 't.a'
+    a VARCHAR(9), PRIMARY KEY (a(2)) CLUSTERED => 'äöx' => 'äöy' => 'äö' for key 't.PRIMARY'
     a VARCHAR(9), b INT, UNIQUE KEY (a(2), b) => 'äöx', 1 => 'äöy', 2 => (none)
     a INT, b INT AS (a DIV 10) VIRTUAL, UNIQUE KEY (b) => 11, DEFAULT => 12, DEFAULT => '1' for key 't.b'
     a VARCHAR(9), UNIQUE KEY ((lower(a))) => 'AB' => 'ab' => 'ab' for key 't.expression_index'
     a INT, b INT, c INT, UNIQUE KEY z (c), UNIQUE KEY y (b), PRIMARY KEY (a) => 1, 2, 3 => 1, 2, 3 => '1' for key 't.PRIMARY'
     a INT, b INT, c INT, UNIQUE KEY z (c), UNIQUE KEY y (b), PRIMARY KEY (a) => 1, 2, 3 => 4, 2, 3 => '3' for key 't.z'
 """)
+
+
+def test_spaces_that_a_varchar_loses_give_a_warning() -> None:
+    """Those of a CHAR do not."""
+    table = "CREATE TABLE t (v VARCHAR(2), c CHAR(2))"
+    warned = shown(f"{table}; INSERT INTO t VALUES (1, 'a'), ('a ', 'b  '), ('a\t\t', 'c'); SHOW WARNINGS")
+    assert warned == "Warning,1265,Data truncated for column 'v' at row 3"
+    assert shown(f"{table}; INSERT INTO t VALUES ('a    ', 'a    '); SELECT HEX(v), HEX(c) FROM t") == "6120,61"
+    script = f"{table}; INSERT INTO t SELECT 'a    ', 'a    '; SHOW WARNINGS"
+    assert shown(script) == "Warning,1265,Data truncated, field len 2, data len 5"
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import cached_property, lru_cache
 
 from simulator.errors import SchemaError, SqlError
-from simulator.tidb.datums import CastProblem, Datum, datum_text
+from simulator.tidb.datums import TRUNCATED, CastProblem, Datum, datum_text, truncated_value
 from simulator.tidb.datums.cast import cast_value
 from simulator.tidb.datums.numbers import rounded_value
 from simulator.tidb.ddl.defaults import implicit_value, row_default
@@ -42,7 +42,7 @@ from simulator.tidb.model.table import (
     places_of,
     visible_columns,
 )
-from simulator.tidb.model.types import INTEGER_BITS, ColumnType, bounds, family
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType, bounds, family, is_binary
 
 Cell = bytes | None
 
@@ -86,18 +86,15 @@ class RowValues:
             if cell is not None:
                 return cell
         cell, problem = cast_value(column.type, column.name, datum, self.mode)
-        if problem is not None:
-            origin = origin or self.origin
-            forgiven = self.mode.forgives(problem)
+        loss = problem or cell and accepted_loss(column.type, datum, cell)
+        if loss:
+            origin, forgiven = origin or self.origin, problem is None or self.mode.forgives(problem)
             if forgiven and origin == DUPLICATE:
                 origin = VALUES  # warnings are completed as INSERT does, errors are not (doDupRowUpdate)
-            error = cast_error(column, datum, problem, row, origin)
+            error = cast_error(column, datum, loss, row, origin)
             if not forgiven:
                 raise error
             self.context.warn(error)
-        elif column.type.name == "decimal" and cell is not None and (value := rounded_value(datum, cell.decode())):
-            # (tidb pkg/types/datum.go, ProduceDecWithSpecifiedTp)
-            self.context.warn(sql_error_with_text(1292, f"Truncated incorrect DECIMAL value: '{value}'"))
         return typed_cell(datum, cell) if cell is not None and column.type.name == "json" else cell
 
     def not_null(self, column: Column, row: int = 1) -> Cell:
@@ -235,6 +232,16 @@ class RowValues:
                 new[self._origin] = None
         if self._generated or self._index_values:
             self.generate(new)
+
+
+def accepted_loss(type: ColumnType, datum: Datum, cell: bytes) -> CastProblem | None:
+    """Return what is a warning in any mode: digits that a DECIMAL lost, and spaces that a VARCHAR lost (tidb
+    pkg/types/datum.go, ProduceDecWithSpecifiedTp, ProduceStrWithSpecifiedTp)."""
+    if type.name == "decimal" and (value := rounded_value(datum, cell.decode())):
+        return truncated_value("DECIMAL", value)
+    if type.name == "varchar" and not is_binary(type) and (size := len(datum_text(datum))) > type.length:
+        return TRUNCATED._replace(text=f"Data truncated, field len {type.length}, data len {size}")
+    return None
 
 
 def cast_error(column: Column, datum: Datum, problem: CastProblem, row: int, origin: str) -> SqlError:
