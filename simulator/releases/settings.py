@@ -39,6 +39,13 @@ class SettingBehaviours:
         "tidb#57758",
         values={"1h": "classic; new 8.5", "24h": "new 9.0.0-beta.1, 9.0.0-beta.2.pre, 26.3+"},
     )
+    ignores_foreign_keys: bool = SQL(
+        "Whether UPDATE, DELETE and INSERT … ON DUPLICATE KEY UPDATE with IGNORE leave out rows that break a foreign key, "
+        "with a warning; elsewhere they fail",
+        "tidb executor/write.go updateRecord",
+        "tidb#56682",
+        when="8.5+; new",
+    )
     global_indexes: bool = SQL(
         "Whether a unique key that lacks a column of the partitioning may be GLOBAL, and one that is not is "
         "refused by 8264, not 1503",

@@ -195,7 +195,9 @@ def _tree(expression: str, sql_mode: frozenset[str] = frozenset()) -> Node:
 
 
 def _check_column(node: ColumnName, table: Table, expression: str) -> None:
-    column = find_column(node, table)
+    # TiDB gives the table no schema here, so that a name with one has no column
+    named = [part.lower() for part in node.parts[:-1]] in ([], [table.name.lower()])
+    column = find_column(node, table) if named else None
     if column is None:
         raise ChangefeedError(
             f"invalid filter expression(s). Cannot find column '{'.'.join(node.parts).lower()}' from table "

@@ -66,7 +66,8 @@ def cast(value: Expression, type: str) -> Expression:
     name, _, rest = type.partition("(")
     sizes = [int(size) for size in rest.rstrip(")").split(", ")] if rest else []
     if name in ("UNSIGNED", "SIGNED"):
-        return replace(integer_value(value, "uint" if name == "UNSIGNED" else "int"), is_year=False)
+        number = integer_value(value, "uint" if name == "UNSIGNED" else "int")
+        return replace(number, is_year=False, is_column=False, column_type=None)
     if name == "DECIMAL":
         digits, scale = (*sizes, 0, 0)[:2] if sizes else (10, 0)
         return _decimal(value, min(digits or 10, MAX_DIGITS), min(scale, MAX_SCALE))

@@ -185,6 +185,26 @@ def test_insert_ignore_leaves_out_rows_without_a_parent() -> None:
     assert outcome.warnings == (CHILD,)
 
 
+@pytest.mark.parametrize(
+    ("statement", "warning", "changed"),
+    [
+        ("UPDATE IGNORE child SET p = 9", CHILD, []),
+        ("UPDATE IGNORE child SET id = id + 10", "", ["-child 1,1", "+child 11,1", "-child 2,NULL", "+child 12,NULL"]),
+        ("DELETE IGNORE FROM parent", PARENT, ["-parent 2,2"]),
+        ("INSERT IGNORE INTO child VALUES (1, 7) ON DUPLICATE KEY UPDATE p = 9", CHILD, []),
+        ("UPDATE IGNORE parent SET id = 5 WHERE id = 1", "", ["-parent 1,1", "+parent 5,1"]),
+        ("UPDATE IGNORE parent SET id = 0, a = 9 WHERE id = 2", "", ["-parent 2,2", "+parent 0,9"]),
+    ],
+)
+def test_ignore_leaves_out_rows_that_break_a_foreign_key(statement: str, warning: str, changed: list[str]) -> None:
+    """Of a parent, the new row is compared (tidb#66860): the child loses its parent. Releases before 8.5 refuse them."""
+    outcome = played(statement, family(""))
+    assert set(outcome.warnings) == {warning} - {""}
+    assert sorted(each for part in changes(outcome) for each in part) == sorted(changed)
+    older = refusal_number(statement, family("", find("v8.4.0")))
+    assert (older != 0) == (warning != "" or "id = 5" in statement)
+
+
 def test_a_row_that_a_cascade_changes_needs_its_other_parent() -> None:
     both = """CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY);
         CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES a (id) ON UPDATE CASCADE,

@@ -249,6 +249,11 @@ def test_null_in_an_insert_of_one_row_is_an_error_without_ignore() -> None:
     script = "SET sql_mode = ''; CREATE TABLE n (a INT NOT NULL, b INT NOT NULL)"
     lenient = played(script).upstream
     assert refused("INSERT INTO n VALUES (NULL, 1)", lenient).startswith("1048 ")
+    again = (
+        "CREATE TABLE k (a INT PRIMARY KEY, b INT NOT NULL); INSERT INTO k VALUES (1, 1), (2, 2); INSERT INTO k VALUES"
+    )
+    assert refused(f"{again} (1, 1) ON DUPLICATE KEY UPDATE b = NULL", lenient).startswith("1048 ")
+    assert not refused(f"{again} (1, 1), (2, 2) ON DUPLICATE KEY UPDATE b = NULL", lenient)
     taken = [
         not refused(f"{script}; INSERT INTO n VALUES (NULL, 1)", in_test(find(name))) for name in ("v7.5.7", "v8.0.0")
     ]

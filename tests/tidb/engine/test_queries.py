@@ -132,6 +132,12 @@ def test_a_query_shows(query: str, rows: str) -> None:
     assert shown(query, tables("shop")) == rows
 
 
+def test_a_bit_that_is_cast_to_an_integer_is_shown_as_a_number() -> None:
+    assert (
+        shown("SELECT CAST(bits AS UNSIGNED), CAST(bits AS SIGNED) FROM t WHERE id = 2", tables("types")) == "255,255"
+    )
+
+
 WHERE = grouped(r"""
     WHERE TRUE | WHERE (id, d) > (1, 1.4) | WHERE 0.3 | ORDER BY d DESC => 1; 2; 3
     WHERE id = 2 | WHERE t.id = '2' | WHERE test.t.id = 2.0 | WHERE id = '2x' | WHERE s = 'B' | WHERE e = 2 => 2

@@ -6,11 +6,13 @@ pkg/executor/adapter.go, handleForeignKeyTrigger). A child locks the parent that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from simulator.errors import SqlError
 from simulator.tidb.datums import cell_datum
+from simulator.tidb.ddl.catalog import lower_names
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.writes.assign import UPDATE, RowValues
 from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter, are_enforced, referring_keys
@@ -113,21 +115,25 @@ class KeySearch:
 # -- checks ------------------------------------------------------------------------------------------------------------
 
 
-def enforce_foreign_keys(context: StatementContext, writers: Sequence[RowWriter], depth: int = 1) -> None:
+def enforce_foreign_keys(
+    context: StatementContext, writers: Sequence[RowWriter], ignore: bool = False, depth: int = 1
+) -> None:
     """Check the changes of a statement or of a cascade, and follow ON DELETE and ON UPDATE.
 
-    Raises SqlError 1452 for a row without a parent, 1451 for a parent that rows refer to, 3008 for cascades that are
+    With IGNORE, `breaks_key` has checked all rows but new ones. Raises SqlError 1452 for a row without a parent, 1451 for a parent that rows refer to, 3008 for cascades that are
     too deep.
     """
     if not are_enforced(context):
         return
+    checked = ignore and context.database.release.ignores_foreign_keys
     for writer in writers:
         for foreign in writer.table.foreign_keys:
             read = key_reader(writer.table, foreign.columns)
             changed = (
                 change.new
                 for change in writer.changes
-                if change.new is not None and (change.old is None or read(change.old) != read(change.new))
+                if change.new is not None
+                and (change.old is None or not checked and read(change.old) != read(change.new))
             )
             if any(orphans(context, writer.table, foreign, changed)):
                 raise sql_error(1452, constraint_text(writer.table, foreign))
@@ -137,13 +143,44 @@ def enforce_foreign_keys(context: StatementContext, writers: Sequence[RowWriter]
             for event in _parent_changes(writer, foreign):
                 if event.rule in CASCADES:
                     cascades.append((event, writer.table, child, foreign))
-                elif any(event.children(context, child, foreign)):
+                elif not checked and any(event.children(context, child, foreign)):
                     raise sql_error(1451, constraint_text(child, foreign))
     for event, parent, child, foreign in cascades:
         if depth > MAX_CASCADE_DEPTH:
             raise sql_error(3008, MAX_CASCADE_DEPTH)
         written = _cascade(context, event, parent, child, foreign)
-        enforce_foreign_keys(context, [written], depth + 1)
+        enforce_foreign_keys(context, [written], depth=depth + 1)
+
+
+def breaks_key(context: StatementContext, table: Table, cells: Cells, named: Collection[str] | None = None) -> bool:
+    """Return whether a row that IGNORE would write or delete breaks a foreign key, with a warning (checkFKIgnoreErr).
+
+    An update checks the keys of the `named` columns. It looks for children of the new row, not of the old one.
+    """
+    if not are_enforced(context) or not context.database.release.ignores_foreign_keys:
+        return False
+    error = next(_broken_keys(context, table, cells, named and lower_names(named)), None)
+    if error is not None:
+        context.warn(error)
+    return error is not None
+
+
+def _broken_keys(
+    context: StatementContext, table: Table, cells: Cells, named: Collection[str] | None
+) -> Iterator[SqlError]:
+    for child, foreign in referring_keys(context.database.catalog, table):
+        if named is not None and not set(named).intersection(lower_names(foreign.references)):
+            continue
+        value = key_reader(table, foreign.references)(cells)
+        rule = foreign.on_delete if named is None else foreign.on_update
+        search = KeySearch(context, context.database.stored(child), foreign.columns)
+        if value is not None and rule.upper() not in CASCADES and search.rows(value):
+            yield sql_error(1451, constraint_text(child, foreign))
+    for foreign in table.foreign_keys if named is not None else ():
+        if set(named or ()).intersection(lower_names(foreign.columns)) and any(
+            orphans(context, table, foreign, [cells])
+        ):
+            yield sql_error(1452, constraint_text(table, foreign))
 
 
 def orphans(context: StatementContext, table: Table, foreign: ForeignKey, rows: Iterable[Cells]) -> Iterator[bool]:

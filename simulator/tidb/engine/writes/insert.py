@@ -27,7 +27,7 @@ from simulator.tidb.engine.queries.relation import CELL_SIZE, CHECKED_ROWS, ROW_
 from simulator.tidb.engine.queries.selects import build_query, contains_aggregate
 from simulator.tidb.engine.scope import Field, Fields, QueryScope
 from simulator.tidb.engine.writes.assign import DUPLICATE, SELECT, VALUES, Cell, RowValues
-from simulator.tidb.engine.writes.foreign_keys import enforce_foreign_keys, without_orphans
+from simulator.tidb.engine.writes.foreign_keys import breaks_key, enforce_foreign_keys, without_orphans
 from simulator.tidb.engine.writes.new_rows import NOWHERE, AutoIds, ValueRows, is_default
 from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter
 from simulator.tidb.engine.writes.update import IGNORED, check_updated, remove_marked
@@ -91,7 +91,7 @@ class Insertion:
         if statement.query is not None:
             selected = SelectedRows(statement, columns, self._table, context)
         if statement.on_duplicate:
-            self._update = DuplicateUpdate(statement.on_duplicate, self._table, context, selected)
+            self._update = DuplicateUpdate(statement, self._table, context, selected)
         origin = VALUES if selected is None else SELECT
         values = RowValues(self._table, context, origin, len(statement.rows or ()))
         if selected is None:
@@ -114,7 +114,7 @@ class Insertion:
             found = self._with_ids(rows, one_by_one)
             self._count = len(found)
             write(found)
-            enforce_foreign_keys(context, [self._writer])
+            enforce_foreign_keys(context, [self._writer], self._statement.ignore)
         finally:
             if self._added and self._ids.first:
                 session = context.session
@@ -242,6 +242,8 @@ class Insertion:
         assert old is not None, "it owns the key"
         extra = self._extra[number] if self._extra else []
         new = self._update.apply(old, owner, row.cells, extra, number + 1)
+        if self._statement.ignore and new != old and breaks_key(self._context, self._table, new, self._update.named):
+            return
         try:
             changed = self._writer.update(owner, old, new)
             self._affected += 2 if changed else self._found_rows
@@ -380,10 +382,11 @@ class DuplicateUpdate:
     """Computes stored rows after ON DUPLICATE KEY UPDATE."""
 
     def __init__(
-        self, assignments: Sequence[Assignment], table: Table, context: StatementContext, selected: SelectedRows | None
+        self, statement: Insert, table: Table, context: StatementContext, selected: SelectedRows | None
     ) -> None:
         """Raises SqlError for names that mean nothing, 3105 for a generated column."""
-        self._values = RowValues(table, context, DUPLICATE)
+        assignments = statement.on_duplicate
+        self._values = RowValues(table, context, DUPLICATE, len(statement.rows or ()))
         stored = table_fields(table, table.name, table.schema)
         width = len(self._values.columns) + 1
         inserted = stored.moved(width)
@@ -392,7 +395,7 @@ class DuplicateUpdate:
         columns = [_assigned_column(each, table) for each in assignments]
         context.check_named(*(column.name for column in columns))
         check_updated(columns, table)
-        self._named = {column.name for column in columns}
+        self.named = {column.name for column in columns}
         self._assignments = []
         for each, column in zip(assignments, columns, strict=True):
             compute = self._compiled(each.value, column, scope)
@@ -416,7 +419,7 @@ class DuplicateUpdate:
         for place, compute in self._assignments:
             row[place] = compute(row, number)
         updated: Cells = row[: len(old)]
-        self._values.finish_update(old, updated, self._named)
+        self._values.finish_update(old, updated, self.named)
         return updated
 
 

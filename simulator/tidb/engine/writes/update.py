@@ -34,7 +34,7 @@ from simulator.tidb.engine.queries import Matched, match, new_compilation
 from simulator.tidb.engine.queries.relation import Base, Values
 from simulator.tidb.engine.scope import QueryScope
 from simulator.tidb.engine.writes.assign import UPDATE, Cell, RowValues
-from simulator.tidb.engine.writes.foreign_keys import enforce_foreign_keys
+from simulator.tidb.engine.writes.foreign_keys import breaks_key, enforce_foreign_keys
 from simulator.tidb.engine.writes.new_rows import is_default
 from simulator.tidb.engine.writes.rows import KeyedRow, Location, RowWriter
 from simulator.tidb.errors import not_simulated, sql_error, sql_error_with_text
@@ -100,6 +100,9 @@ def update(statement: syntax.Update, context: StatementContext) -> StatementOutc
                 old, new = _merge(target, target.merged, location, old, new)
             target.values.finish_update(old, new, target.named)
             matched += location not in target.done
+            if statement.ignore and new != old and breaks_key(context, target.table, new, target.named):
+                target.done[location] = False
+                continue
             try:
                 target.done[location] = target.writer.update(location, old, new)
             except SqlError as error:
@@ -108,7 +111,7 @@ def update(statement: syntax.Update, context: StatementContext) -> StatementOutc
                 context.warn(error)
             else:
                 changed += target.done[location]
-    enforce_foreign_keys(context, [target.writer for target in targets])
+    enforce_foreign_keys(context, [target.writer for target in targets], statement.ignore)
     return _updated(matched, changed, context)
 
 
@@ -303,15 +306,20 @@ def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutc
     marks = marks_instead(bases, context)
     write = {stored: marking(writer, context) if marks else writer.delete for stored, writer in writers.items()}
     deleted: set[tuple[object, Location]] = set()
+    kept = 0
     for row in rows.rows(context):
         for base in bases:
             location = row[base.place]
             if location is not None and (base.stored, location) not in deleted:
                 deleted.add((base.stored, location))
                 first = base.place - len(visible_columns(base.stored.table))
-                write[base.stored](location, row[first : base.place])
-    enforce_foreign_keys(context, list(writers.values()))
-    return StatementOutcome(affected=len(deleted), warnings=tuple(context.warnings))
+                cells = row[first : base.place]
+                if statement.ignore and breaks_key(context, base.stored.table, cells):
+                    kept += 1
+                else:
+                    write[base.stored](location, cells)
+    enforce_foreign_keys(context, list(writers.values()), statement.ignore)
+    return StatementOutcome(affected=len(deleted) - kept, warnings=tuple(context.warnings))
 
 
 def _target(name: syntax.TableName, parts: Sequence[SourcePart], database: str) -> SourcePart:
