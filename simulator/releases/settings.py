@@ -33,6 +33,13 @@ class SettingBehaviours:
         "tidb#54829",
         when="6.5.11–6.5, 7.1.6–7.1, 7.5.3–7.5, 8.1.1–8.1, 8.3+; new",
     )
+    parent_databases: bool = SQL(
+        "Whether SHOW CREATE TABLE names the database of a parent in the table's own",
+        "tidb executor/show.go constructResultOfShowCreateTable",
+        "tidb#38119",
+        "tidb#51837",
+        when="6.4–8.0",
+    )
     ttl_job_interval: str = SQL(
         "The TTL_JOB_INTERVAL of a table that does not set it",
         "tidb pkg/ddl/ttl.go DefaultTTLJobInterval",
@@ -40,7 +47,7 @@ class SettingBehaviours:
         values={"1h": "classic; new 8.5", "24h": "new 9.0.0-beta.1, 9.0.0-beta.2.pre, 26.3+"},
     )
     ignores_foreign_keys: bool = SQL(
-        "Whether UPDATE, DELETE and INSERT … ON DUPLICATE KEY UPDATE with IGNORE leave out rows that break a foreign key, "
+        "Whether UPDATE, DELETE and ON DUPLICATE KEY UPDATE with IGNORE leave out rows that break a foreign key, "
         "with a warning; elsewhere they fail",
         "tidb executor/write.go updateRecord",
         "tidb#56682",

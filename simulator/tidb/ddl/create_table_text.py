@@ -42,6 +42,9 @@ class TextStyle:
     ttl_job_interval: str = "1h"
     """That of a table without one."""
 
+    parent_databases: bool = True
+    """Whether the database of a parent is named if it is the table's own."""
+
     local_time: Callable[[str], str] = str
     """Returns the default of a TIMESTAMP, which is UTC, in the session's time zone."""
 
@@ -50,7 +53,7 @@ def create_table_text(table: Table, style: TextStyle = TextStyle(), next_id: int
     """Return SHOW CREATE TABLE. `next_id` is the next id of AUTO_INCREMENT or AUTO_RANDOM."""
     quote = style.quote
     parts = [_column(column, table, style) for column in shown_columns(table)]
-    parts += _keys(table, quote)
+    parts += _keys(table, style)
     kind = {"global": "GLOBAL TEMPORARY ", "local": "TEMPORARY "}.get(table.temporary, "")
     lines = ",\n".join(parts)
     options = " ".join(_options(table, next_id))
@@ -146,17 +149,17 @@ def _literal_default(column: Column, style: TextStyle) -> str:
     return f"'{output_text(text)}'"
 
 
-def _keys(table: Table, quote: Quote) -> Iterator[str]:
+def _keys(table: Table, style: TextStyle) -> Iterator[str]:
+    quote = style.quote
     row_id = row_id_column(table)
     if row_id is not None:
         yield f"  PRIMARY KEY ({quote(row_id)}) {feature_comment('CLUSTERED', 'clustered_index')}"
     yield from (_key(index, table.clustered, quote) for index in table.indexes)
     for key in table.foreign_keys:
         columns, references = (",".join(map(quote, names)) for names in (key.columns, key.references))
-        text = (
-            f"  CONSTRAINT {quote(key.name)} FOREIGN KEY ({columns}) REFERENCES {quote(key.schema)}.{quote(key.table)}"
-        )
-        text += f" ({references})"
+        named = style.parent_databases or key.schema.lower() != table.schema.lower()
+        parent = f"{quote(key.schema)}.{quote(key.table)}" if named else quote(key.table)
+        text = f"  CONSTRAINT {quote(key.name)} FOREIGN KEY ({columns}) REFERENCES {parent} ({references})"
         text += f" ON DELETE {key.on_delete}" if key.on_delete else ""
         yield text + (f" ON UPDATE {key.on_update}" if key.on_update else "")
     for check in table.checks:

@@ -55,6 +55,10 @@ def add_foreign_key(key: syntax.KeyDefinition, alteration: Alteration) -> SubJob
         yield SubJob(Action.ADD_INDEX, lambda before: with_plain_index(before, foreign), affected)
 
     def apply(before: Table) -> Table:
+        if indexed and not is_covered(before, foreign.columns):
+            raise tidb_error(
+                "ddl:1553", next(each.name for each in table.indexes if begins_with(each, foreign.columns))
+            )
         return with_foreign_key(before if indexed or of_its_own else with_plain_index(before, foreign), foreign)
 
     yield SubJob(Action.ADD_FOREIGN_KEY, apply)

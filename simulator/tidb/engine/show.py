@@ -192,7 +192,8 @@ def text_style(context: StatementContext) -> TextStyle:
     session = context.session.settings
     quote = quote_ansi if "ANSI_QUOTES" in session.sql_mode else quote_name
     release, local_time = context.database.release, partial(local_timestamp, session=session)
-    return TextStyle(quote, release.default_parentheses, release.ttl_job_interval, local_time)
+    options = release.default_parentheses, release.ttl_job_interval, release.parent_databases
+    return TextStyle(quote, *options, local_time)
 
 
 def _create_table(show: Show, context: StatementContext) -> Shown:

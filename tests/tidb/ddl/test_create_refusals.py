@@ -281,6 +281,16 @@ def test_names_in_expressions_lose_their_table() -> None:
     assert all(part in text for part in ("(`a` + 1)", "(`v` * 2)", "((`a` + 3))", "HASH (`a`)")), text
 
 
+def test_later_releases_show_a_parent_without_its_own_database() -> None:
+    script = (
+        "CREATE DATABASE d; CREATE TABLE d.p (a INT PRIMARY KEY); CREATE TABLE p (a INT PRIMARY KEY); CREATE TABLE c (\
+        a INT, FOREIGN KEY (a) REFERENCES p (a), FOREIGN KEY (a) REFERENCES d.p (a)); SHOW CREATE TABLE c"
+    )
+    for release, parent in (("v8.0.0", "`test`.`p`"), ("v8.1.0", "`p`")):
+        text = shown(script, in_test(find(release)))
+        assert f"REFERENCES {parent} (`a`)" in text and "REFERENCES `d`.`p` (`a`)" in text
+
+
 def test_a_table_without_a_ttl_job_interval_shows_the_releases() -> None:
     script = "CREATE TABLE t (d DATE) TTL = d + INTERVAL 1 DAY; SHOW CREATE TABLE t"
     for release, interval in (("v8.5.3", "1h"), ("v26.3.4", "24h")):

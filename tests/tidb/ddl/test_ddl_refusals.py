@@ -231,6 +231,8 @@ FOREIGN_KEYS = cases("""
     DROP TABLE p => ddl:3730 Cannot drop table 'p' referenced by a foreign key constraint 'f' on table 'c'.
     TRUNCATE p => ddl:1701 Cannot truncate a table referenced in a foreign key constraint (`test`.`c` CONSTRAINT `f`)
     ALTER TABLE c DROP KEY f => ddl:1553 Cannot drop index 'f': needed in a foreign key constraint
+    ALTER TABLE c ADD KEY k (y); ALTER TABLE c DROP KEY k, ADD FOREIGN KEY (y) REFERENCES p (id)
+        => ddl:1553 Cannot drop index 'k': needed in a foreign key constraint
     ALTER TABLE c DROP COLUMN x => ddl:1828 Cannot drop column 'x': needed in a foreign key constraint 'f'
     ALTER TABLE c CHANGE x z BIGINT
         => ddl:3780 Referencing column 'z' and referenced column 'id' in foreign key constraint 'f' are incompatible.
