@@ -90,7 +90,8 @@ def following_layouts(
 
 def settled(state: PlanState, position: RunPosition, context: PlanContext) -> PlanState:
     """Return the state at a position, with the versions that are there."""
-    return replace(state, context=drop_old_versions(position, context), position=renumber_versions(position))
+    versions = {name: number for number, name in enumerate(position.versions)}
+    return replace(state, context=drop_old_versions(position, context), position=replace(position, versions=versions))
 
 
 def execute(text: str, position: RunPosition, context: PlanContext, logical: int) -> tuple[RunPosition, StepResult]:
@@ -108,12 +109,8 @@ def first_line(text: str) -> str:
     return text.strip().split("\n")[0].rstrip("( ")
 
 
-def renumber_versions(position: RunPosition) -> RunPosition:
-    return replace(position, versions={name: number for number, name in enumerate(position.versions)})
-
-
 def drop_old_versions(position: RunPosition, context: PlanContext) -> PlanContext:
-    """Keep the current versions only, numbered as `renumber_versions` does."""
+    """Keep the current versions only, numbered as `settled` does."""
     known, routes = context.versions, context.routes
     present = TableVersions(next_id=known.next_id)
     present_routes: list[dispatch.Route] = []

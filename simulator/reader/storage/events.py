@@ -192,11 +192,6 @@ def column_infos(columns: Sequence[CsvColumn]) -> dict[str, ColumnInfo]:
     }
 
 
-def merge_sides(before: RowEvent, after: RowEvent) -> RowEvent:
-    """Return the UPDATE of its DELETE and INSERT (`output-old-value`)."""
-    return replace(after, op="UPDATE", before=before.before)
-
-
 @dataclass(frozen=True)
 class FileEvent:
     """An event of a file, or why it cannot be read."""
@@ -274,7 +269,8 @@ def _csv_events(file: DataFile, directory: StorageDirectory) -> Iterator[FileEve
         row_id = format.row_id(cells)
         if before is not None and is_side and event.op == "INSERT" and event.commit_ts == before[1].commit_ts:
             both = f"{before[2]}{end}{text}{end}"
-            yield FileEvent(file.path, row, merge_sides(before[1], event), text=both, row_id=row_id)
+            update = replace(event, op="UPDATE", before=before[1].before)
+            yield FileEvent(file.path, row, update, text=both, row_id=row_id)
             before = None
             continue
         if before is not None:

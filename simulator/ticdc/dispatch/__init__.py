@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed import Changefeed, ColumnSelector, DispatchRule
-from simulator.ticdc.dispatch.destinations import topic_name, used_expression, validate_expression
+from simulator.ticdc.dispatch.destinations import topic_name, validate_expression
 from simulator.ticdc.dispatch.dispatchers import (
     COLUMNS,
     DISPATCHERS,
@@ -139,7 +139,8 @@ def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
     matchers = [table_filter(rule.matcher, sensitive) for rule in rules]
     for rule in rules:
         validate_expression(rule.topic, codec.protocol, changefeed.scheme, release)
-    used = (replace(rule, topic=used_expression(rule.topic, release)) for rule in rules)
+    default = release.topic_rules in ("none", "idle")  # everything is sent to the default topic
+    used = (replace(rule, topic="") if default else rule for rule in rules)
     return Router(
         tuple(zip(matchers, used, strict=True)),
         changefeed.topic,

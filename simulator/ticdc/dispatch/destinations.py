@@ -81,11 +81,6 @@ def is_static(expression: str) -> bool:
     return not expression or NAME.fullmatch(expression) is not None
 
 
-def used_expression(expression: str, release: Release) -> str:
-    """Return the expression, or an empty one if the release sends everything to the default topic."""
-    return "" if release.topic_rules in ("none", "idle") else expression
-
-
 def validate_expression(
     expression: str, protocol: str = FALLBACK.name, scheme: str = "kafka", release: Release = V8_5
 ) -> None:

@@ -41,8 +41,8 @@ from simulator.tidb.ddl.expressions import check_generated_functions
 from simulator.tidb.ddl.foreign_keys import check_parent, check_reference, referring_keys
 from simulator.tidb.ddl.grammar import check_grammar
 from simulator.tidb.ddl.indexes import MAX_KEYS, check_visible_primary
-from simulator.tidb.ddl.key_checks import check_keys, check_name_is_free, check_new_checks, copy_checks
-from simulator.tidb.ddl.key_definitions import all_keys
+from simulator.tidb.ddl.key_checks import check_keys, check_name_is_free, check_new_checks
+from simulator.tidb.ddl.key_definitions import all_keys, free_names
 from simulator.tidb.ddl.partitioning import new_partitioning, rewrite_statement
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, TargetTable
 from simulator.tidb.ddl.table_definitions import DEFAULT_CHARSET, build_table
@@ -191,7 +191,8 @@ def copy_table(catalog: Catalog, definition: syntax.CreateTable, schema: str, se
         cached=False,
         temporary=definition.temporary,
         statement="",
-        checks=copy_checks(model, definition.name),
+        # TiDB: renameCheckConstraint
+        checks=tuple(replace(each, name=free) for each, free in zip(model.checks, free_names(definition.name, set()))),
         last_ids=replace(model.last_ids, foreign_key=0),
     )
 

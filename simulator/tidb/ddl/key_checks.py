@@ -28,7 +28,6 @@ from simulator.tidb.ddl.key_definitions import (
     COLUMNAR_KINDS,
     INDEX_KINDS,
     all_keys,
-    free_names,
     key_names,
     name_checks,
     with_not_null,
@@ -273,11 +272,6 @@ BOOLEAN_FUNCTIONS = frozenset(
     ("ISNULL", "IS_IPV4", "IS_IPV4_COMPAT", "IS_IPV4_MAPPED", "IS_IPV6", "JSON_VALID", "REGEXP_LIKE")
 )
 NOT_PLANNED = "node '*ast.{}' is not allowed when building an expression without planner"
-
-
-def copy_checks(table: Table, name: str) -> tuple[CheckConstraint, ...]:
-    """Return the CHECKs of a table with the names that they have in its copy (TiDB: renameCheckConstraint)."""
-    return tuple(replace(check, name=free) for check, free in zip(table.checks, free_names(name, set())))
 
 
 def check_new_checks(definition: syntax.CreateTable, table: Table) -> None:

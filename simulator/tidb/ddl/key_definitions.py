@@ -14,7 +14,7 @@ from msgspec import structs
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb import syntax
-from simulator.tidb.model.table import CheckConstraint, Column, ForeignKey, Index, IndexColumn
+from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.parser.cursor import position
 
@@ -270,9 +270,3 @@ def name_checks(definition: syntax.CreateTable) -> list[tuple[str, syntax.CheckD
 
 def free_names(table: str, taken_names: set[str]) -> Iterator[str]:
     return (name for number in count(1) if (name := f"{table.lower()}_chk_{number}") not in taken_names)
-
-
-def build_checks(definition: syntax.CreateTable) -> tuple[CheckConstraint, ...]:
-    return tuple(
-        CheckConstraint(name, check.condition.text, check.enforced) for name, check, _ in name_checks(definition)
-    )

@@ -19,8 +19,8 @@ from simulator.errors import SchemaError, did_you_mean
 from simulator.limits import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.ddl.defaults import default_text
-from simulator.tidb.ddl.key_definitions import build_checks, build_keys
-from simulator.tidb.model.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive
+from simulator.tidb.ddl.key_definitions import build_keys, name_checks
+from simulator.tidb.model.table import CheckConstraint, Column, LastIds, Partition, Partitioning, Table, TimeToLive
 from simulator.tidb.model.types import (
     CHARSETS,
     TYPES,
@@ -83,7 +83,9 @@ def build_table(
         columnar_indexes=keys.columnar_indexes,
         temporary=definition.temporary,
         options=tuple((name, options[name]) for name in STORED_OPTIONS if name in options),
-        checks=build_checks(definition),
+        checks=tuple(
+            CheckConstraint(name, each.condition.text, each.enforced) for name, each, _ in name_checks(definition)
+        ),
         last_ids=LastIds(len(columns), keys.last_index_id, len(keys.foreign_keys)),
     )
 

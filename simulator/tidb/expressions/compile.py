@@ -35,7 +35,7 @@ from simulator.tidb.expressions.expression import (
 )
 from simulator.tidb.expressions.literals import literal_value, number_value
 from simulator.tidb.expressions.texts import like, regexp
-from simulator.tidb.expressions.trees import FUNCTIONS, strip_parentheses
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.types import charset_of
 
 
@@ -67,7 +67,7 @@ class Scope(Protocol):
         """Return a column. Raises SqlError 1054 and 1052."""
 
     def call(self, node: syntax.Call) -> Expression:
-        """Return the call of a function, such as `compile_call` returns. Raises SqlError."""
+        """Return the call of a function, such as `compile_function` returns. Raises SqlError."""
 
     def other(self, node: syntax.Node, operand: syntax.Node | None = None) -> Expression:
         """Return a node that only a query, a session or a statement on rows can evaluate; with an operand, whether a
@@ -95,11 +95,6 @@ def constant(value: Expression) -> Expression:
         text=None if value.text is None else once(value.text),
         number=None if value.number is None else once(value.number),
     )
-
-
-def compile_call(node: syntax.Call, scope: Scope) -> Expression:
-    """Return the call of a function that depends on its arguments and the context alone."""
-    return compile_function(node, FUNCTIONS[node.name], scope)
 
 
 def compile_function(node: syntax.Call, function: Function, scope: Scope) -> Expression:

@@ -20,10 +20,10 @@ from simulator.tidb import syntax
 from simulator.tidb.datums import STRICT_MODE, Datum, datums_of, nulls, tagged_bodies
 from simulator.tidb.datums.cast import cast_column
 from simulator.tidb.expressions.casts import cast_to_column, column_cell, datum_of
-from simulator.tidb.expressions.compile import Compilation, compile_call, compile_expression
+from simulator.tidb.expressions.compile import Compilation, compile_expression, compile_function
 from simulator.tidb.expressions.expression import Context, Evaluate, Expression, place
 from simulator.tidb.expressions.literals import column_value
-from simulator.tidb.expressions.trees import definition_tree, find_column, parse_expression
+from simulator.tidb.expressions.trees import FUNCTIONS, definition_tree, find_column, parse_expression
 from simulator.tidb.model.table import Cells, Column, Table, cached_by_table, places_of
 from simulator.tidb.syntax.expressions import names_in
 
@@ -177,7 +177,7 @@ class TableScope:
         return table_column(self.table, column)
 
     def call(self, node: syntax.Call) -> Expression:
-        return compile_call(node, self)
+        return compile_function(node, FUNCTIONS[node.name], self)
 
     def other(self, node: syntax.Node, operand: syntax.Node | None = None) -> Expression:
         raise AssertionError("checked before")
