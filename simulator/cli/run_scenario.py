@@ -19,8 +19,8 @@ from simulator.cli.sending import check_sink, check_storage, to_kafka
 from simulator.cli.truth import TruthRequest
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
 from simulator.engines import in_process
-from simulator.engines.spark.calls import chosen_master, import_spark, spark_calls
-from simulator.engines.spark.driver_host import driver_host
+from simulator.engines.spark import import_spark, spark_calls
+from simulator.engines.spark.master import chosen_master, driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.engines.work import Engine
 from simulator.errors import DeliveryError, UserError

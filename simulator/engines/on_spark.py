@@ -25,10 +25,10 @@ from simulator.columns.change_frame import ints
 from simulator.engines import stages
 from simulator.engines.pairs import paired_rows
 from simulator.engines.spark import internals
-from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import Batches, ListAccumulator, SharedValues, map_in_arrow, value_by_number
 from simulator.engines.spark.key_order import OrderedRows, RowOrder, claimed, in_order, key_order, tell_all
+from simulator.engines.spark.master import driver_host
 from simulator.engines.tasks import TaskReport, TaskSpec
 from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.bootstraps import TABLE_ROWS, sends_bootstraps, summed, table_rows

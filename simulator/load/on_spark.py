@@ -25,10 +25,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from simulator.channel import DriverAddress, DriverHost, TaskServer
-from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import NO_EXECUTOR, ProcessLost, unwrap_errors, wrap_errors
 from simulator.engines.spark.frames import map_in_arrow
 from simulator.engines.spark.internals import slots
+from simulator.engines.spark.master import driver_host
 from simulator.engines.spark.session import wait_for_executors
 from simulator.engines.spark.workers import MODULE
 from simulator.engines.tasks import TaskReport

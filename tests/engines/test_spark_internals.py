@@ -20,7 +20,7 @@ from support.playing import error_of, play
 from support.processes import children, living
 
 from simulator.engines import in_process
-from simulator.engines.spark.calls import chosen_master
+from simulator.engines.spark.master import chosen_master
 from simulator.errors import DeliveryError
 from simulator.reader.records import Record
 

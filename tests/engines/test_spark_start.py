@@ -15,8 +15,7 @@ import pytest
 
 from simulator.broker.java import find_java
 from simulator.cli.load import command as load_options
-from simulator.engines.spark.calls import chosen_master
-from simulator.engines.spark.driver_host import spark_defaults
+from simulator.engines.spark.master import chosen_master, spark_defaults
 from simulator.engines.spark.workers import NEEDED, unpack_error
 from simulator.reader.verify.options import IN_PROCESS_BYTES, engine_of
 

@@ -23,8 +23,8 @@ from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_checkpoint, check_sink, check_storage
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
 from simulator.columns.hashing import sums_by_kind
-from simulator.engines.spark.calls import chosen_master, import_spark, spark_calls
-from simulator.engines.spark.driver_host import driver_host
+from simulator.engines.spark import import_spark, spark_calls
+from simulator.engines.spark.master import chosen_master, driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, UserError, uri_without_secrets
 from simulator.load import rates, truth

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyspark
 
 from simulator.broker.java import cache_directory
-from simulator.engines.spark.driver_host import conf_directory, spark_defaults
+from simulator.engines.spark.master import conf_directory, spark_defaults
 
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
 """Java prints warnings, as that it goes on without an archive, on standard output, which is the command's."""

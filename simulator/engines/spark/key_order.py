@@ -24,9 +24,9 @@ from pyspark.sql import DataFrame, SparkSession
 from simulator.channel import DriverAddress, TaskServer
 from simulator.columns.change_frame import ROW_CHANGES, by_table, ints
 from simulator.engines import stages
-from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import wrap_errors
 from simulator.engines.spark.frames import Batches, ListAccumulator, map_in_arrow
+from simulator.engines.spark.master import driver_host
 from simulator.engines.tasks import later
 from simulator.engines.work import Work
 from simulator.errors import DeliveryError, SimulatorError

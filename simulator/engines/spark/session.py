@@ -26,9 +26,9 @@ from pyspark.sql import SparkSession
 from simulator import signals
 from simulator.broker.java import find_java
 from simulator.engines.spark import class_data, internals
-from simulator.engines.spark.driver_host import driver_host, is_local, spark_defaults
 from simulator.engines.spark.failures import DEATH_WITHIN, SPARK_ERRORS, java_death, unwrap_errors
 from simulator.engines.spark.internals import slots
+from simulator.engines.spark.master import driver_host, is_local, spark_defaults
 from simulator.engines.spark.workers import DRIVERS_PYTHON, version
 from simulator.errors import DeliveryError, UserError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simulator import tso
 from simulator.columns.hashing import ChangeSums
-from simulator.engines.spark.driver_host import driver_host
+from simulator.engines.spark.master import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.errors import uri_without_secrets
 from simulator.limits import counted

@@ -12,7 +12,7 @@ from typing import Any
 from pyarrow import RecordBatch
 
 from simulator import files, tso
-from simulator.engines.spark.calls import chosen_master
+from simulator.engines.spark.master import chosen_master
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.limits import counted
 from simulator.reader.contract import NEVER

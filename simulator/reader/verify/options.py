@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from simulator.engines.spark.calls import chosen_master, import_spark, spark_calls
+from simulator.engines.spark import import_spark, spark_calls
+from simulator.engines.spark.master import chosen_master
 from simulator.errors import UserError
 from simulator.reader.replay import ImagePairSource, Report, neighbours
 from simulator.reader.replay.row_rules import TableKnowledge

@@ -1,4 +1,6 @@
-"""The address at which the processes of a --master reach this machine; the loopback if the master is local."""
+"""What a `--master` is: the one that `auto` stands for, and the address at which its processes reach this machine, the
+loopback if it is local.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,29 @@ from pathlib import Path
 
 from simulator.channel import DriverHost
 from simulator.errors import UserError
+from simulator.settings import AUTO, IN_PROCESS, ON_SPARK
 
 UNASSIGNED = "192.0.2.1"
 """A reserved address (RFC 5737). For a master URL without a host, the route to it selects the outgoing interface."""
 
 MASTER = re.compile(r"^(?:spark|k8s)://(?:https?://)?([^:/,]+)(?::(\d+))?")
+
+
+def chosen_master(master: str, in_process: bool) -> str:
+    """Return the given master; for `auto` the one without Spark if work can be done `in_process`."""
+    if master != AUTO:
+        return master
+    return IN_PROCESS if in_process else _submitted() or ON_SPARK
+
+
+def _submitted() -> str | None:
+    """Return the master of the `spark-submit` that started this program; None if none did."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return None
+    from pyspark import SparkConf
+
+    master: str | None = SparkConf().get("spark.master")
+    return master
 
 
 def is_local(master: str) -> bool:
