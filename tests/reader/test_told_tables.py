@@ -317,6 +317,42 @@ def test_tables_that_swap_names_are_right(tmp_path: Path) -> None:
     assert Damaged(tmp_path, "the new architecture", SWAP).found().verdict == RIGHT
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIMPLE)
+def test_a_recovered_table_may_have_had_its_bootstrap_under_another_name(name: str, tmp_path: Path) -> None:
+    story = """
+    CREATE DATABASE shop;
+    USE shop;
+    CREATE TABLE x (id INT PRIMARY KEY);
+    CREATE TABLE p (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2;
+    INSERT INTO x VALUES (1), (2), (3);
+    INSERT INTO p VALUES (1), (2), (3);
+    DROP TABLE x;
+    TRUNCATE TABLE p;
+    FLASHBACK TABLE x TO y;
+    FLASHBACK TABLE p TO q;
+    INSERT INTO y VALUES (4), (5), (6);
+    INSERT INTO q VALUES (4), (5), (6);
+    """
+    assert Damaged(tmp_path, name, story).checks(restarts=False) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIMPLE)
+def test_a_bootstrap_may_have_the_version_of_a_statement_that_was_not_sent(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which changes no column, so that only the version tells of it."""
+    kept = '[[filter.event-filters]]\nmatcher = ["*.*"]\nignore-event = ["truncate table partition"]\n'
+    monkeypatch.setattr("support.mutants.CONFIG", CONFIG + kept)
+    story = """
+    CREATE TABLE test.p (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2;
+    ALTER TABLE test.p TRUNCATE PARTITION p0, p1;
+    INSERT INTO test.p VALUES (1), (2), (3), (4);
+    """
+    assert Damaged(tmp_path, name, story).checks(restarts=False) == set()
+
+
 @pytest.mark.parametrize("name", ["Avro", "the new architecture"])
 def test_a_default_may_be_no_text(name: str, tmp_path: Path) -> None:
     """As that of a BIT in Avro, which has its bytes."""

@@ -21,8 +21,8 @@ from simulator.tso import BEFORE_COMMIT
 ANY_TABLE = ""
 """Stands for the name of the table that a statement is about where it may be about others, too."""
 
-MOVING = re.compile(r"\b(RENAME|EXCHANGE)\b", re.IGNORECASE)
-"""Found in statements that give tables other names or the ids of others. In the new architecture such a table may have a
+MOVING = re.compile(r"\b(RENAME|EXCHANGE|FLASHBACK|RECOVER)\b", re.IGNORECASE)
+"""Found in statements that may give tables other names or the ids of others. In the new architecture such a table may have a
 new version, too."""
 
 
@@ -50,8 +50,8 @@ class ToldTables:
     """When statements were that were not sent, ascending."""
 
     moved: frozenset[tuple[str, int | None]] = frozenset()
-    """Tables with their ids that had another name, or were exchanged, None for any id; `ANY_TABLE` stands for those of
-    statements that were not sent."""
+    """Tables with their ids that may have had another name, or were exchanged, None for any id; `ANY_TABLE` stands for
+    those of statements that were not sent."""
 
     def epochs(self, name: str) -> list[int]:
         """Return after which commit-ts a table may have another version or other ids than before."""

@@ -377,9 +377,11 @@ def _definitions(actual: ComparedEvent, spec: StreamSpec) -> Collection[Table]:
     told, others = [version + BEFORE_COMMIT], frozenset[int]()
     if spec.told is not None:
         told, others = spec.told.since(name, version), spec.told.told_at(name)
+    held_back = [version + BEFORE_COMMIT] if name in spec.held_back else []
     made, untold = list[Table | None](), list[Table | None]()
     for since, tables in (spec.definitions(*each) for each in names):
         known = spec.told is not None or version + BEFORE_COMMIT in since
         made += [tables[int(np.searchsorted(since, ts, "right"))] for ts in told if known]
         untold += [table for ts, table in zip((NEVER, *since.tolist()), tables, strict=True) if ts not in others]
+        untold += [tables[int(np.searchsorted(since, ts, "right"))] for ts in held_back]
     return [table for table in made or untold if table is not None]
