@@ -15,8 +15,7 @@ import numpy as np
 
 from simulator.columns.hashing import BOOTSTRAPS, ChangeSum, ChangeSums, sums_by_group
 from simulator.reader.contract import DescribedTable, Ids, PartitionSummary, TableSpan, Violation
-from simulator.reader.contract.stream_spec import StreamSpec
-from simulator.reader.contract.told_tables import ToldTables
+from simulator.reader.contract.stream_spec import StreamSpec, ToldTables
 from simulator.ticdc.codecs import CODECS
 
 ID, VERSION = "tableID", "schemaVersion"

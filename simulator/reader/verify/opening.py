@@ -18,8 +18,8 @@ from simulator.reader.contract.stream_spec import (
     releases_by_fidelity,
     spec_of_any_release,
     stream_spec_of,
+    told_tables,
 )
-from simulator.reader.contract.told_tables import told_tables
 from simulator.reader.decode import DECODERS, is_sequential, schema_memory
 from simulator.reader.decode.message_bytes import parse
 from simulator.reader.decode.row_images import ImagesOfReleases
