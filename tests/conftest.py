@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -51,6 +52,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # Compiled modules are kept, whatever the environment says: the suite starts hundreds of processes.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A shell without job control starts what is behind a `&` with SIGINT ignored, which processes hand on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Hypothesis refuses a test that changes the limit, as the first statement that is parsed would.
 allow_deep_nesting()
