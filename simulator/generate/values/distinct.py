@@ -33,7 +33,7 @@ from simulator.generate.values.recipes import (
     TemplateRecipe,
     UpdateCountRecipe,
 )
-from simulator.tidb.expressions.trees import definition_tree, find_column
+from simulator.tidb.expressions.trees import definition_tree
 from simulator.tidb.model.table import Column, Table, UniqueKey, columns_by_name, unique_keys
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.expressions import names_in
@@ -161,7 +161,7 @@ def _based(table: Table, text: str, expression: bool) -> Iterator[str]:
     except SchemaError:
         return
     for each in named:
-        other = find_column(each, table)
+        other = columns_by_name(table).get(each.parts[-1].lower())
         if other is not None:
             yield from _based(table, other.name, False)
 

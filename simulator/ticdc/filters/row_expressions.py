@@ -24,8 +24,8 @@ from simulator.tidb.expressions import trees
 from simulator.tidb.expressions.compile import compile_expression
 from simulator.tidb.expressions.expression import Context, Evaluate, Expression, fixed
 from simulator.tidb.expressions.over_columns import TableScope, needed_columns, over_columns
-from simulator.tidb.expressions.trees import FUNCTIONS, TIDB_ONLY_FUNCTIONS, find_column, uncomputable_part
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.expressions.trees import FUNCTIONS, TIDB_ONLY_FUNCTIONS, uncomputable_part
+from simulator.tidb.model.table import Table, columns_by_name, visible_columns
 from simulator.tidb.syntax.expressions import Call, ColumnName, ContextExpression, Node, RowExpression, walk
 from simulator.tidb.syntax.queries import DefaultValue, InsertedValue
 
@@ -197,7 +197,7 @@ def _tree(expression: str, sql_mode: frozenset[str] = frozenset()) -> Node:
 def _check_column(node: ColumnName, table: Table, expression: str) -> None:
     # TiDB gives the table no schema here, so that a name with one has no column
     named = [part.lower() for part in node.parts[:-1]] in ([], [table.name.lower()])
-    column = find_column(node, table) if named else None
+    column = columns_by_name(table).get(node.parts[-1].lower()) if named else None
     if column is None:
         raise ChangefeedError(
             f"invalid filter expression(s). Cannot find column '{'.'.join(node.parts).lower()}' from table "

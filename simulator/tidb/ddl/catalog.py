@@ -18,7 +18,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.table_definitions import DEFAULT_CHARSET
 from simulator.tidb.errors import tidb_error
 from simulator.tidb.expressions.trees import parse_expression
-from simulator.tidb.model.table import Column, Index, Partitioning, SoftDelete, Table
+from simulator.tidb.model.table import Column, Index, Partitioning, SoftDelete, Table, columns_by_name
 
 Key = tuple[str, str]
 """Schema and name in lower case."""
@@ -252,8 +252,7 @@ def first_repeated(names: Iterable[str]) -> str:
 
 
 def find_column(table: Table, name: str) -> Column | None:
-    lowered = name.lower()
-    return next((column for column in table.columns if column.name.lower() == lowered), None)
+    return columns_by_name(table).get(name.lower())
 
 
 def existing_column(table: Table, name: str, error: DdlError) -> Column:

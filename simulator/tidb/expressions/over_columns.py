@@ -23,8 +23,8 @@ from simulator.tidb.expressions.casts import cast_to_column, column_cell, datum_
 from simulator.tidb.expressions.compile import Compilation, compile_expression, compile_function
 from simulator.tidb.expressions.expression import Context, Evaluate, Expression, place
 from simulator.tidb.expressions.literals import column_value
-from simulator.tidb.expressions.trees import FUNCTIONS, definition_tree, find_column, parse_expression
-from simulator.tidb.model.table import Cells, Column, Table, cached_by_table, places_of
+from simulator.tidb.expressions.trees import FUNCTIONS, definition_tree, parse_expression
+from simulator.tidb.model.table import Cells, Column, Table, cached_by_table, columns_by_name, places_of
 from simulator.tidb.syntax.expressions import names_in
 
 BATCH = 1 << 16
@@ -38,9 +38,7 @@ def needed_columns(table: Table, expressions: Iterable[str], names: Iterable[str
     needed, waiting = set[str](), [*names]
     for expression in expressions:
         for named in names_in(parse_expression(expression)):
-            column = find_column(named, table)
-            assert column is not None, "checked before"
-            waiting.append(column.name)
+            waiting.append(columns_by_name(table)[named.parts[-1].lower()].name)
     for name in waiting:
         column = next(each for each in table.columns if each.name == name)
         if column.generated == "virtual":
@@ -171,10 +169,8 @@ class TableScope:
         self._places = places_of(table)
 
     def column(self, node: syntax.ColumnName) -> Expression:
-        column = find_column(node, self.table)
-        assert column is not None, "checked before"
         self.compilation.varying += 1
-        return table_column(self.table, column)
+        return table_column(self.table, columns_by_name(self.table)[node.parts[-1].lower()])
 
     def call(self, node: syntax.Call) -> Expression:
         return compile_function(node, FUNCTIONS[node.name], self)

@@ -18,7 +18,7 @@ from simulator.tidb.expressions.number_functions import NUMBER_FUNCTIONS, VECTOR
 from simulator.tidb.expressions.text_functions import TEXT_FUNCTIONS
 from simulator.tidb.expressions.time_functions import TIME_FUNCTIONS
 from simulator.tidb.functions.intervals import COMPOUND_UNITS
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Table, columns_by_name
 
 UNITS = (*"HOUR MINUTE SECOND MICROSECOND DAY WEEK MONTH QUARTER YEAR".split(), *COMPOUND_UNITS)
 """The units of INTERVAL that expressions compute."""
@@ -40,7 +40,7 @@ def parse_expression(expression: str, sql_mode: frozenset[str] = frozenset()) ->
 def definition_tree(expression: str, table: Table) -> syntax.Node:
     """Parse an expression of a table's definition.
 
-    Raises SchemaError for a syntax error, an unknown column, and a part that cannot be computed, also in a virtual
+    It names columns of its table only, which may have another name by now. Raises SchemaError for a syntax error, an unknown column, and a part that cannot be computed, also in a virtual
     column that it names.
     """
     try:
@@ -49,7 +49,7 @@ def definition_tree(expression: str, table: Table) -> syntax.Node:
         raise SchemaError(f"expression {expression!r} cannot be read: {error}") from None
     for node in syntax.walk(tree):
         if isinstance(node, syntax.ColumnName):
-            column = find_column(node, table)
+            column = columns_by_name(table).get(node.parts[-1].lower())
             if column is None:
                 raise SchemaError(f"expression {expression!r} names an unknown column {node.parts[-1]!r}")
             if column.generated == "virtual":
@@ -118,12 +118,6 @@ def strip_parentheses(node: syntax.Node) -> syntax.Node:
     while isinstance(node, syntax.Parenthesised):
         node = node.inner
     return node
-
-
-def find_column(node: syntax.ColumnName, table: Table) -> Column | None:
-    """Return the column of a name. A definition names columns of its table only, which may have another name by now."""
-    name = node.parts[-1].lower()
-    return next((column for column in table.columns if column.name.lower() == name), None)
 
 
 FUNCTIONS: dict[str, Function] = {
