@@ -120,8 +120,8 @@ def enforce_foreign_keys(
 ) -> None:
     """Check the changes of a statement or of a cascade, and follow ON DELETE and ON UPDATE.
 
-    With IGNORE, `breaks_key` has checked all rows but new ones. Raises SqlError 1452 for a row without a parent, 1451 for a parent that rows refer to, 3008 for cascades that are
-    too deep.
+    With IGNORE, `breaks_key` has checked all rows but new ones. Raises SqlError 1452 for a row without a parent, 1451 for
+    a parent that rows refer to, 3008 for cascades that are too deep.
     """
     if not are_enforced(context):
         return
@@ -159,27 +159,24 @@ def breaks_key(context: StatementContext, table: Table, cells: Cells, named: Col
     """
     if not are_enforced(context) or not context.database.release.ignores_foreign_keys:
         return False
-    error = next(_broken_keys(context, table, cells, named and lower_names(named)), None)
+    error = next(_broken_keys(context, table, cells, None if named is None else {*lower_names(named)}), None)
     if error is not None:
         context.warn(error)
     return error is not None
 
 
-def _broken_keys(
-    context: StatementContext, table: Table, cells: Cells, named: Collection[str] | None
-) -> Iterator[SqlError]:
+def _broken_keys(context: StatementContext, table: Table, cells: Cells, named: set[str] | None) -> Iterator[SqlError]:
     for child, foreign in referring_keys(context.database.catalog, table):
-        if named is not None and not set(named).intersection(lower_names(foreign.references)):
+        if named is not None and named.isdisjoint(lower_names(foreign.references)):
             continue
         value = key_reader(table, foreign.references)(cells)
         rule = foreign.on_delete if named is None else foreign.on_update
         search = KeySearch(context, context.database.stored(child), foreign.columns)
         if value is not None and rule.upper() not in CASCADES and search.rows(value):
             yield sql_error(1451, constraint_text(child, foreign))
-    for foreign in table.foreign_keys if named is not None else ():
-        if set(named or ()).intersection(lower_names(foreign.columns)) and any(
-            orphans(context, table, foreign, [cells])
-        ):
+    for foreign in table.foreign_keys:
+        is_changed = named is not None and not named.isdisjoint(lower_names(foreign.columns))
+        if is_changed and any(orphans(context, table, foreign, [cells])):
             yield sql_error(1452, constraint_text(table, foreign))
 
 

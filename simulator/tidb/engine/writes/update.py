@@ -305,21 +305,20 @@ def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutc
     writers = {base.stored: RowWriter(base.stored, context) for base in bases}
     marks = marks_instead(bases, context)
     write = {stored: marking(writer, context) if marks else writer.delete for stored, writer in writers.items()}
-    deleted: set[tuple[object, Location]] = set()
-    kept = 0
+    found: set[tuple[object, Location]] = set()
+    deleted = 0
     for row in rows.rows(context):
         for base in bases:
             location = row[base.place]
-            if location is not None and (base.stored, location) not in deleted:
-                deleted.add((base.stored, location))
-                first = base.place - len(visible_columns(base.stored.table))
-                cells = row[first : base.place]
-                if statement.ignore and breaks_key(context, base.stored.table, cells):
-                    kept += 1
-                else:
-                    write[base.stored](location, cells)
+            if location is None or (base.stored, location) in found:
+                continue
+            found.add((base.stored, location))
+            cells = row[base.place - len(visible_columns(base.stored.table)) : base.place]
+            if not (statement.ignore and breaks_key(context, base.stored.table, cells)):
+                write[base.stored](location, cells)
+                deleted += 1
     enforce_foreign_keys(context, list(writers.values()), statement.ignore)
-    return StatementOutcome(affected=len(deleted) - kept, warnings=tuple(context.warnings))
+    return StatementOutcome(affected=deleted, warnings=tuple(context.warnings))
 
 
 def _target(name: syntax.TableName, parts: Sequence[SourcePart], database: str) -> SourcePart:
