@@ -190,6 +190,9 @@ TableSpan: TypeAlias = "tuple[str, int, int | None]"
 Ids: TypeAlias = "tuple[tuple[str, int], ...]"
 """The names and numbers of ids and versions in a message."""
 
+TABLE_ID = "tableID"
+"""The name of a table's id, in rows and in messages with its schema."""
+
 
 @dataclass(frozen=True)
 class ProgressSamples:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from simulator.columns.change_frame import Ints
+from simulator.reader.contract import TABLE_ID
 from simulator.reader.contract.destinations import (
     ChangefeedRoutes,
     Destination,
@@ -344,15 +345,15 @@ def told_tables(statements: Iterable[ExpectedStatement], protocol: str) -> ToldT
     tells = CODECS[protocol].bootstrap is not None
     for each in statements:
         alone = each.is_sent and each.table and "EXCHANGE" not in each.query.upper()
+        moves = MOVING.search(each.query) is not None
         times[f"{each.schema}.{each.table}" if alone else ANY_TABLE].append(each.commit_ts)
         if not each.is_sent:
             unsent.append(each.commit_ts)
-            moved.update([(ANY_TABLE, None)] if MOVING.search(each.query) else [])
+            moved |= {(ANY_TABLE, None)} if moves else set()
         elif tells:
             for name, told in _told(each):
                 found[name].append(told)
-                if MOVING.search(each.query):
-                    moved.add((name, told.id))
+                moved |= {(name, told.id)} if moves else set()
     return ToldTables(
         {name: tuple(every) for name, every in times.items()},
         {name: tuple(every) for name, every in found.items()},
@@ -374,7 +375,7 @@ def _told(statement: ExpectedStatement) -> Iterator[tuple[str, ToldTable]]:
 
 
 def _id(schema: Mapping[str, Any]) -> int | None:
-    return int(schema["tableID"]) if "tableID" in schema else None
+    return int(schema[TABLE_ID]) if TABLE_ID in schema else None
 
 
 def table_name(schema: Mapping[str, Any]) -> str:

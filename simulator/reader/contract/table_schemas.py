@@ -9,17 +9,21 @@ partitions or to the first one; and it tells what the statements before it made.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
 from simulator.columns.hashing import BOOTSTRAPS, ChangeSum, ChangeSums, sums_by_group
-from simulator.reader.contract import DescribedTable, Ids, PartitionSummary, TableSpan, Violation
+from simulator.reader.contract import TABLE_ID, DescribedTable, Ids, PartitionSummary, TableSpan, Violation
 from simulator.reader.contract.stream_spec import StreamSpec, ToldTables
 from simulator.ticdc.codecs import CODECS
 
-ID, VERSION = "tableID", "schemaVersion"
+VERSION = "schemaVersion"
 FIRST_ONLY, ALL_PARTITIONS, NONE = "first", "all", ""
+
+ANY_ID = 0
+"""Stands for a table's id where rows or statements do not tell it."""
 
 
 def bootstrapped_partitions(spec: StreamSpec) -> str | None:
@@ -39,39 +43,57 @@ def bootstrapped_partitions(spec: StreamSpec) -> str | None:
 def other_ids(summaries: Sequence[PartitionSummary], spec: StreamSpec) -> Iterator[Violation]:
     """Yield rows whose ids or versions are those of no message with the schema of their table, not those that statements
     tell, others than in another partition, or those of another partition of their table."""
-    told, boots = (
-        defaultdict[str, set[int]](set),
-        {table for each in summaries for table, _, id in each.bootstraps if id},
-    )
+    told_of, known, owners = _told_ids(summaries), dict[TableSpan, Ids](), dict[tuple[str, int, int], TableSpan]()
+    for each in summaries:
+        for span, found in each.row_ids.items():
+            name, epoch, part = span
+            made = None if spec.told is None else spec.told.of_rows(name, epoch)
+            told = told_of(name) if part is None and made is None else None
+            for ids, offset in found.items():
+                first, owner = known.setdefault(span, ids), owners.setdefault((name, epoch, ids[0][1]), span)
+                others = chain(
+                    _untold_id(dict(ids), told),
+                    (f"{member}: {one} → {two}" for (member, one), (_, two) in zip(ids, first) if one != two),
+                    () if made is None else _contradicted(dict(ids), part, *made),
+                    _of_another_part(ids) if part is not None and owner != span else (),
+                )
+                if what := next(others, ""):
+                    yield Violation("message-different", *each.place, offset, f"a row of {name}: {what}", name)
+
+
+def _told_ids(summaries: Sequence[PartitionSummary]) -> Callable[[str], Collection[int] | None]:
+    """Return what returns the ids of a table in messages with its schema, those of all tables if it has none of its own;
+    None if BOOTSTRAPs tell no ids."""
+    told, bootstrapped = defaultdict[str, set[int]](set), set[str]()
     for each in summaries:
         for table, id in (*each.told_ids, *((table, id) for table, _, id in each.bootstraps)):
             told[table].add(id)
-    every, known, owners = set().union(*told.values()), dict[TableSpan, Ids](), dict[tuple[str, int, int], TableSpan]()
-    for each in summaries:
-        for span, found in each.row_ids.items():
-            for ids, offset in found.items():
-                first, (name, epoch, part) = known.setdefault(span, ids), span
-                id, allowed = dict(ids).get(ID, 0), told[name] if name in boots else every
-                made = None if spec.told is None else spec.told.of_rows(name, epoch)
-                other = [f"{member}: {one} → {two}" for (member, one), (_, two) in zip(ids, first) if one != two]
-                if boots and id and part is None and made is None and id not in allowed:
-                    other = [f"{ID}: {id}, which no message with its schema has"]
-                other = other or ([] if made is None else [*_untold(dict(ids), part, *made)])
-                owner = owners.setdefault((name, epoch, ids[0][1]), span)
-                if part is not None and owner != span:
-                    other = other or [f"{ids[0][0]}: {ids[0][1]}, which rows of another partition of the table have"]
-                if other:
-                    yield Violation("message-different", *each.place, offset, f"a row of {name}: {other[0]}", name)
+        bootstrapped.update(table for table, _, id in each.bootstraps if id)
+    every = set().union(*told.values())
+    return lambda name: None if not bootstrapped else told[name] if name in bootstrapped else every
 
 
-def _untold(ids: Mapping[str, int], part: int | None, versions: frozenset[int], id: int | None) -> Iterator[str]:
+def _untold_id(ids: Mapping[str, int], told: Collection[int] | None) -> Iterator[str]:
+    id = ids.get(TABLE_ID, 0)
+    if told is not None and id and id not in told:
+        yield f"{TABLE_ID}: {id}, which no message with its schema has"
+
+
+def _contradicted(ids: Mapping[str, int], part: int | None, versions: frozenset[int], id: int | None) -> Iterator[str]:
     """Yield what of a row's version and id contradicts the statements before it."""
     if VERSION in ids and ids[VERSION] not in versions:
         yield f"{VERSION}: {ids[VERSION]} → {max(versions)}"
-    if ID in ids and id is not None and part is None and ids[ID] != id:
-        yield f"{ID}: {ids[ID]} → {id}"
-    if ID in ids and id is not None and part is not None and ids[ID] == id:
-        yield f"{ID}: {id}, which is that of the table and not of a partition"
+    if TABLE_ID not in ids or id is None:
+        return
+    if part is None and ids[TABLE_ID] != id:
+        yield f"{TABLE_ID}: {ids[TABLE_ID]} → {id}"
+    if part is not None and ids[TABLE_ID] == id:
+        yield f"{TABLE_ID}: {id}, which is that of the table and not of a partition"
+
+
+def _of_another_part(ids: Ids) -> Iterator[str]:
+    member, number = ids[0]
+    yield f"{member}: {number}, which rows of another partition of the table have"
 
 
 # -- BOOTSTRAPs -------------------------------------------------------------------------------------------------------
@@ -110,16 +132,13 @@ def _rows_without_bootstrap(part: PartitionSummary, told: ToldTables) -> Iterato
     for (name, _, _), found in part.row_ids.items():
         known = {each.id for each in told.by_name.get(name, ())}
         for ids, offset in found.items():
-            id = dict(ids).get(ID, ANY_ID)
+            id = dict(ids).get(TABLE_ID, ANY_ID)
             key = name, id if id in known else ANY_ID
             rows[key] = min(offset, rows.get(key, offset))
     for (name, id), offset in rows.items():
         if not told.may_have_moved(name, id or None) and first.get((name, id), offset) >= offset:
-            what = f"no message with the schema of {name} before its first row{f' with {ID} {id}' if id else ''}"
+            what = f"no message with the schema of {name} before its first row{f' with {TABLE_ID} {id}' if id else ''}"
             yield Violation("bootstrap-missing", *part.place, offset, what, name)
-
-
-ANY_ID = 0
 
 
 def other_bootstraps(

@@ -20,7 +20,7 @@ from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.errors import NotSimulatedError, SimulatorError
 from simulator.reader import truth_metadata
 from simulator.reader.compared_events import ComparedEvent, events_of, first_difference
-from simulator.reader.contract import NEVER, DescribedTable, Ids, TableSpan, Violation
+from simulator.reader.contract import NEVER, TABLE_ID, DescribedTable, Ids, TableSpan, Violation
 from simulator.reader.contract.events import EventArrays, KeyAndValue, TableDefinitions, key_and_value
 from simulator.reader.contract.message_writer import UNKNOWN_PARTITION, MessageWriter, RewrittenRows, RowForm
 from simulator.reader.contract.stream_spec import StreamSpec
@@ -287,7 +287,7 @@ def check_control_messages(events: EventArrays, writer: MessageWriter, sent: Sen
 def _tell(events: EventArrays, at: int, told: ComparedEvent) -> None:
     """Note the ids in a statement, and the table that has a new version or id by it."""
     summary, (name, version, id) = events.summary, _described(told)
-    summary.told_ids.update((name, number) for member, number in told.ids if member == ID)
+    summary.told_ids.update((name, number) for member, number in told.ids if member == TABLE_ID)
     if version + BEFORE_COMMIT == told.commit_ts or id and '"type":"TRUNCATE"' in told.value:
         summary.first_told.setdefault((name, version, id), int(events.offset[at]))
 
@@ -349,13 +349,10 @@ def check_bootstraps(events: EventArrays, writer: MessageWriter) -> None:
                 events.counter.add(Violation("message-different", *events.place, int(offsets[place]), what))
 
 
-ID = "tableID"
-
-
 def _described(told: ComparedEvent) -> DescribedTable:
     """Return the table of a message's first schema."""
     ids = dict(reversed(told.ids))
-    return told.table, ids.get("version", 0), ids.get(ID, 0)
+    return told.table, ids.get("version", 0), ids.get(TABLE_ID, 0)
 
 
 def _difference(actual: ComparedEvent, events: EventArrays, writer: MessageWriter) -> str:
