@@ -271,14 +271,7 @@ def explain_table(table: Table, changefeed: Changefeed, release: Release) -> Tab
         to.topic,
         rule.topic,
         ".".join(to.sent_as or ()),
-        create_table_text(
-            table,
-            TextStyle(
-                default_parentheses=release.default_parentheses,
-                ttl_job_interval=release.ttl_job_interval,
-                parent_databases=release.parent_databases,
-            ),
-        ),
+        create_table_text(table, TextStyle.of(release)),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from simulator.releases import Release
 from simulator.tidb.ddl.catalog import DatabaseInfo, SequenceInfo, ViewInfo, sequence_limits
 from simulator.tidb.ddl.defaults import row_default, stored_expression, stored_partitioning
 from simulator.tidb.ddl.table_definitions import RANGE_BITS
@@ -47,6 +48,11 @@ class TextStyle:
 
     local_time: Callable[[str], str] = str
     """Returns the default of a TIMESTAMP, which is UTC, in the session's time zone."""
+
+    @classmethod
+    def of(cls, release: Release, quote: Quote = quote_name, local_time: Callable[[str], str] = str) -> TextStyle:
+        """Return the style of a release."""
+        return cls(quote, release.default_parentheses, release.ttl_job_interval, release.parent_databases, local_time)
 
 
 def create_table_text(table: Table, style: TextStyle = TextStyle(), next_id: int = 0) -> str:

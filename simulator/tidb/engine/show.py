@@ -191,9 +191,7 @@ def text_style(context: StatementContext) -> TextStyle:
     """Return how the session's SHOW CREATE TABLE is written."""
     session = context.session.settings
     quote = quote_ansi if "ANSI_QUOTES" in session.sql_mode else quote_name
-    release, local_time = context.database.release, partial(local_timestamp, session=session)
-    options = release.default_parentheses, release.ttl_job_interval, release.parent_databases
-    return TextStyle(quote, *options, local_time)
+    return TextStyle.of(context.database.release, quote, partial(local_timestamp, session=session))
 
 
 def _create_table(show: Show, context: StatementContext) -> Shown:

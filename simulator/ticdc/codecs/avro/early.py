@@ -131,13 +131,10 @@ def type_schema(type: ColumnType, release: Release) -> bytes:
             return quoted(type.name)
         case "year":
             return b'"long"'
+        case "integer" if type.name == "bigint":
+            return number if type.unsigned else b'"long"'
         case "integer":
-            wide = type.name == "bigint"
-            return (
-                number
-                if wide and type.unsigned
-                else quoted("long" if wide or type.name == "int" and type.unsigned else "int")
-            )
+            return b'"long"' if type.name == "int" and type.unsigned else b'"int"'
         case "text" if not nullable:
             return b'"bytes"'
         case "string" | "text" if nullable and types.is_binary(type):
